@@ -1,0 +1,136 @@
+"""Values in Avro behind the five-byte prefix: a zero byte and the schema id, big-endian.
+
+The schemas are `schemas/*.avsc`, their ids `schemas/ids.yaml`. A reader knows a value's schema
+by its id alone, so every shape that was ever released keeps its file and its id.
+"""
+
+import io
+import json
+import struct
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Generic, TypeVar
+
+import fastavro
+import msgspec
+import yaml
+
+from tocsin.model.access import Audit, Token
+from tocsin.model.events import Event
+from tocsin.model.jobs import Job
+from tocsin.model.runs import Cancel, Dead, Outcome, Run, Worker
+from tocsin.model.signals import Signal
+from tocsin.model.state import JobState, RunState, Watermark
+from tocsin.model.values import Value
+from tocsin.resources import resource_path
+
+V = TypeVar("V", bound=Value)
+Schema = dict[str, Any]
+
+PREFIX_BYTES = 5
+_PREFIX = struct.Struct(">bI")
+
+
+class WireError(ValueError):
+    """Bytes that are not a value of the expected kind; the message says why."""
+
+
+@cache
+def schema_ids() -> dict[str, int]:
+    """Schema name -> id, from `ids.yaml`."""
+    ids = yaml.safe_load((resource_path("schemas") / "ids.yaml").read_text("utf-8"))
+    return {str(name): int(number) for name, number in ids.items()}
+
+
+def read_schema(name: str) -> Schema:
+    """The schema of that name as its file has it."""
+    path = resource_path("schemas") / f"{name}.avsc"
+    schema: Schema = json.loads(path.read_text("utf-8"))
+    return schema
+
+
+class Codec(Generic[V]):
+    """Bytes <-> frozen values of one kind."""
+
+    def __init__(self, name: str, kind: type[V]) -> None:
+        self.name = name
+        self.schema_id = schema_ids()[name]
+        self._kind = kind
+        self._prefix = _PREFIX.pack(0, self.schema_id)
+        self._schema = fastavro.parse_schema(read_schema(name))
+        self._write: Callable[..., None] = fastavro.schemaless_writer
+        self._read: Callable[..., Any] = fastavro.schemaless_reader
+
+    def encode(self, value: V) -> bytes:
+        """The value framed. A `Value` fits its schema by construction."""
+        out = io.BytesIO()
+        out.write(self._prefix)
+        fields = msgspec.to_builtins(value, builtin_types=(bytes,))
+        self._write(out, self._schema, fields, disable_tuple_notation=True)
+        return out.getvalue()
+
+    def decode(self, data: bytes) -> V:
+        """Raises `WireError` for anything but exactly one value of this kind."""
+        self.check_prefix(data)
+        source = io.BytesIO(data)
+        source.seek(PREFIX_BYTES)
+        try:
+            fields = self._read(source, self._schema, None)
+            value = msgspec.convert(fields, self._kind)
+        except Exception as error:  # fastavro raises whatever the bytes provoke
+            raise WireError(f"not a {self.name} in Avro: {str(error)[:300]}") from error
+        if source.tell() != len(data):
+            raise WireError(f"{len(data) - source.tell()} bytes after the end of a {self.name}")
+        return value
+
+    def check_prefix(self, data: bytes) -> None:
+        """Raises `WireError` where `data` does not begin with this kind's schema id."""
+        if len(data) < PREFIX_BYTES or data[0] != 0:
+            raise WireError(
+                f"no schema id in front; a {self.name} begins with {self._prefix.hex()}"
+            )
+        found = _PREFIX.unpack_from(data)[1]
+        if found != self.schema_id:
+            raise WireError(f"schema id {found}; a {self.name} has {self.schema_id}")
+
+
+JOB = Codec("job", Job)
+SIGNAL = Codec("signal", Signal)
+OUTCOME = Codec("outcome", Outcome)
+RUN = Codec("run", Run)
+EVENT = Codec("event", Event)
+DEAD = Codec("dead", Dead)
+CANCEL = Codec("cancel", Cancel)
+WORKER = Codec("worker", Worker)
+JOB_STATE = Codec("state_job", JobState)
+RUN_STATE = Codec("state_run", RunState)
+WATERMARK = Codec("state_watermark", Watermark)
+TOKEN = Codec("access", Token)
+AUDIT = Codec("audit", Audit)
+
+CODECS: tuple[Codec[Any], ...] = (
+    JOB,
+    SIGNAL,
+    OUTCOME,
+    RUN,
+    EVENT,
+    DEAD,
+    CANCEL,
+    WORKER,
+    JOB_STATE,
+    RUN_STATE,
+    WATERMARK,
+    TOKEN,
+    AUDIT,
+)
+
+
+def codec_of(data: bytes) -> Codec[Any]:
+    """The codec that a framed value names; raises `WireError` for an unknown or missing id."""
+    if len(data) >= PREFIX_BYTES and data[0] == 0:
+        found = _PREFIX.unpack_from(data)[1]
+        for codec in CODECS:
+            if codec.schema_id == found:
+                return codec
+        raise WireError(f"schema id {found} is not one of Tocsin's")
+    raise WireError("no schema id in front")

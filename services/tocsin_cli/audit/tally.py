@@ -1,0 +1,84 @@
+"""Judgements of a partition's jobs, counted; what is wrong becomes a finding."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from tocsin.model.keys import parse_job_key
+from tocsin.wire.codec import EVENT
+from tocsin_cli.audit.declined import Occurrence
+from tocsin_cli.audit.definitions import Definition, definition_of
+from tocsin_cli.audit.judging import Claim, Judge, Result
+from tocsin_cli.audit.report import Finding, PartitionReport
+from tocsin_cli.audit.spool import JobFacts
+
+
+class PartitionTally:
+    """repeated: occurrences whose first attempt was emitted more than once, and how often; they
+    wait until it is known how many of them were handed back."""
+
+    def __init__(self, partition: int, claim: Claim, on_finding: Callable[[Finding], None]) -> None:
+        self.repeated: dict[Occurrence, int] = {}
+        self._partition = partition
+        self._claim = claim
+        self._on_finding = on_finding
+        self._counts: Counter[Result] = Counter()
+        self._jobs = 0
+
+    def take(self, job: JobFacts) -> bool:
+        """Judge a job; False where a definition of it cannot be read, and nothing is claimed."""
+        try:
+            definitions = _definitions(job)
+        except ValueError:
+            return False
+        self._jobs += bool(definitions)
+        for judgement in Judge(definitions, self._claim).judge(job.facts):
+            if judgement.result == "repeated":
+                self.repeated[job.key, judgement.scheduled_time] = judgement.runs
+            else:
+                self._count(job.key, judgement.scheduled_time, judgement.result, judgement.detail)
+        return True
+
+    def settle(self, declined: Mapping[Occurrence, int]) -> None:
+        """A run that was handed back is emitted again as the same attempt."""
+        for (key, at), runs in self.repeated.items():
+            returned = declined.get((key, at), 0)
+            detail = f"emitted {runs} times as attempt 1, and handed back {returned} times"
+            self._count(key, at, "doubled" if runs > returned + 1 else "once", detail)
+
+    def report(self, since: int | None, watermark: int | None) -> PartitionReport:
+        counts = self._counts
+        return PartitionReport(
+            partition=self._partition,
+            complete_since=since,
+            watermark=watermark,
+            jobs=self._jobs,
+            due=counts.total() - counts["unfounded"],
+            once=counts["once"],
+            recorded=counts["recorded"],
+            waiting=counts["waiting"],
+            missed=counts["missed"],
+            doubled=counts["doubled"],
+            unfounded=counts["unfounded"],
+        )
+
+    def _count(self, key: str, at: int, result: Result, detail: str) -> None:
+        self._counts[result] += 1
+        if result in ("missed", "doubled", "unfounded"):
+            self._on_finding(
+                Finding(
+                    partition=self._partition,
+                    key=parse_job_key(key),
+                    scheduled_time=at,
+                    verdict=result,
+                    detail=detail,
+                )
+            )
+
+
+def _definitions(job: JobFacts) -> list[Definition]:
+    """From the events that are left, or if none is, the definition that stood before them.
+
+    Raises ValueError where one cannot be read.
+    """
+    events = job.events or ([] if job.standing is None else [job.standing])
+    return [definition_of(EVENT.decode(event)) for event in events]

@@ -1,0 +1,1 @@
+"""Other schedulers' jobs as Tocsin's (pure: text in, definitions and notices out)."""

@@ -1,0 +1,1 @@
+"""A whole installation in one terminal: `tocsin demo` and `tocsin dev`."""

@@ -1,0 +1,1 @@
+"""The gateway: commands in, history out, over HTTP."""

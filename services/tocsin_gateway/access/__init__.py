@@ -1,0 +1,1 @@
+"""Who asks, and what they may do: tokens, tokens of an issuer, roles, rates."""

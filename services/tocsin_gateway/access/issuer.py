@@ -1,0 +1,165 @@
+"""Tokens of an OpenID Connect issuer (RFC 7519, OpenID Connect Discovery 1.0).
+
+The issuer's keys are fetched from where its discovery document says, kept for ten minutes, and
+fetched again where a token names a key that is not among them, at most every ten seconds.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+import httpx
+from joserfc import jwt
+from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.jwk import KeySet
+
+from tocsin.model.access import ROLES, Role
+from tocsin.model.keys import InvalidKey, job_key
+from tocsin.model.values import Value
+from tocsin_gateway.access.identity import Identity, NotAuthenticated, NotAuthorised
+from tocsin_gateway.projection.projector import Clock
+
+log = logging.getLogger(__name__)
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
+"""Signatures that only the issuer can make; none with a shared secret."""
+
+ALL_TENANTS = "*"
+
+_KEPT_MS = 600_000
+_AGAIN_MS = 10_000
+_LEEWAY_S = 30
+_TIMEOUT_S = 5.0
+
+
+class IssuerUnavailable(Exception):
+    """The issuer's keys cannot be had; nothing can be said about its tokens now."""
+
+
+class IssuerOptions(Value, frozen=True):
+    """What of whose tokens counts. Claims may be nested: `realm_access.roles`."""
+
+    url: str
+    audience: str = "tocsin"
+    role_claim: str = "tocsin_role"
+    tenant_claim: str = "tocsin_tenant"
+
+
+class Issuer:
+    """Checks the tokens of one issuer. For the event loop."""
+
+    def __init__(
+        self,
+        options: IssuerOptions,
+        clock: Clock,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self._options = options
+        self._clock = clock
+        self._transport = transport
+        self._keys: KeySet | None = None
+        self._fetched = self._tried = -_KEPT_MS
+        self._fetching = asyncio.Lock()
+
+    async def identify(self, token: str) -> Identity:
+        """Who holds this token. Raises `NotAuthenticated` where it is not good, `NotAuthorised`
+        where it says no role or tenant, `IssuerUnavailable`."""
+        claims = await self._claims(token)
+        return Identity(
+            actor=f"user:{claims['sub']}"[:300],
+            role=self._role(claims),
+            tenant=self._tenant(claims),
+        )
+
+    async def _claims(self, token: str) -> Mapping[str, object]:
+        keys = await self._known_keys()
+        try:
+            try:
+                found = jwt.decode(token, keys, ALGORITHMS)
+            except (InvalidKeyIdError, ValueError):
+                found = jwt.decode(token, await self._newer_keys(keys), ALGORITHMS)
+            self._registry().validate(found.claims)
+        except (JoseError, ValueError) as error:
+            raise NotAuthenticated(f"the token is not good: {error}") from None
+        return found.claims
+
+    def _registry(self) -> jwt.JWTClaimsRegistry:
+        return jwt.JWTClaimsRegistry(
+            now=self._clock.now_ms() // 1000,
+            leeway=_LEEWAY_S,
+            iss={"essential": True, "value": self._options.url},
+            aud={"essential": True, "value": self._options.audience},
+            exp={"essential": True},
+            sub={"essential": True},
+        )
+
+    def _role(self, claims: Mapping[str, object]) -> Role:
+        """The highest one that the claim names."""
+        named = _words(claims, self._options.role_claim)
+        found = [role for role in ROLES if role in named]
+        if not found:
+            raise NotAuthorised(
+                f"the claim {self._options.role_claim} names no role: {', '.join(ROLES)}"
+            )
+        return found[-1]
+
+    def _tenant(self, claims: Mapping[str, object]) -> str | None:
+        named = _words(claims, self._options.tenant_claim)
+        if named == [ALL_TENANTS]:
+            return None
+        try:
+            (tenant,) = named
+            return job_key(tenant, "any").tenant
+        except (ValueError, InvalidKey):
+            raise NotAuthorised(
+                f"the claim {self._options.tenant_claim} names no tenant, or several"
+            ) from None
+
+    async def _known_keys(self) -> KeySet:
+        now = self._clock.monotonic_ms()
+        if self._keys is not None and now - self._fetched < _KEPT_MS:
+            return self._keys
+        return await self._newer_keys(self._keys)
+
+    async def _newer_keys(self, known: KeySet | None) -> KeySet:
+        """Keys that somebody has fetched after `known`; those known where it is too early to ask
+        again, or where the issuer does not answer."""
+        async with self._fetching:
+            now = self._clock.monotonic_ms()
+            if self._keys is not None and (
+                self._keys is not known or now - self._tried < _AGAIN_MS
+            ):
+                return self._keys
+            self._tried = now
+            try:
+                self._keys = await self._fetch()
+                self._fetched = now
+            except (httpx.HTTPError, JoseError, ValueError, KeyError, TypeError) as error:
+                log.warning("no keys of the issuer: %s", error, extra={"action": "issuer_failed"})
+                if self._keys is None:
+                    raise IssuerUnavailable("the issuer of the token does not answer") from error
+            return self._keys
+
+    async def _fetch(self) -> KeySet:
+        async with httpx.AsyncClient(
+            timeout=_TIMEOUT_S, transport=self._transport, follow_redirects=True
+        ) as http:
+            url = f"{self._options.url.rstrip('/')}/.well-known/openid-configuration"
+            discovered = (await http.get(url)).raise_for_status().json()
+            if discovered["issuer"] != self._options.url:
+                raise ValueError(f"the issuer calls itself {discovered['issuer']!r}")
+            found = (await http.get(discovered["jwks_uri"])).raise_for_status().json()
+        return KeySet.import_key_set(found)
+
+
+def _words(claims: Mapping[str, object], path: str) -> list[str]:
+    """The text at a path of names with dots between, or the list of texts; else none."""
+    found: object = claims
+    if path in claims:
+        found = claims[path]
+    else:
+        for name in path.split("."):
+            found = found.get(name) if isinstance(found, Mapping) else None
+    if isinstance(found, str):
+        return [found]
+    return [each for each in found if isinstance(each, str)] if isinstance(found, list) else []

@@ -1,0 +1,166 @@
+"""What requests are served from, and who asks."""
+
+from ipaddress import ip_address
+from typing import Annotated, NamedTuple
+
+from fastapi import Depends, Request
+
+from tocsin.model.access import Role
+from tocsin.model.keys import DEFAULT_TENANT, InvalidKey, JobKey, job_key
+from tocsin.wire.topics import Topics
+from tocsin_gateway.access.guard import Guard, NotReady
+from tocsin_gateway.access.identity import (
+    LOOPBACK,
+    Caller,
+    Identity,
+    NotAuthenticated,
+    NotAuthorised,
+)
+from tocsin_gateway.access.issuer import IssuerUnavailable
+from tocsin_gateway.access.rates import RateLimiter
+from tocsin_gateway.api.event_stream import Streams
+from tocsin_gateway.api.problems import Kind, Problem
+from tocsin_gateway.commands.audit_trail import AuditTrail
+from tocsin_gateway.commands.backfill_commands import BackfillCommands
+from tocsin_gateway.commands.bulk_commands import BulkCommands
+from tocsin_gateway.commands.job_commands import JobCommands
+from tocsin_gateway.commands.run_commands import RunCommands
+from tocsin_gateway.commands.token_commands import TokenCommands
+from tocsin_gateway.handler_checks import HandlerChecks
+from tocsin_gateway.projection.audit_log import AuditReads
+from tocsin_gateway.projection.backfills import BackfillReads
+from tocsin_gateway.projection.event_feed import EventFeed
+from tocsin_gateway.projection.job_reads import JobReads
+from tocsin_gateway.projection.progress import Progress
+from tocsin_gateway.projection.projector import Clock
+from tocsin_gateway.projection.run_reads import RunReads
+from tocsin_gateway.projection.statistics import StatisticsReads
+
+TENANT_HEADER = "Tocsin-Tenant"
+
+
+class Context(NamedTuple):
+    """The gateway's parts."""
+
+    topics: Topics
+    jobs: JobReads
+    runs: RunReads
+    backfills: BackfillReads
+    statistics: StatisticsReads
+    events: EventFeed
+    streams: Streams
+    job_commands: JobCommands
+    run_commands: RunCommands
+    backfill_commands: BackfillCommands
+    bulk_commands: BulkCommands
+    progress: Progress
+    clock: Clock
+    guard: Guard
+    limiter: RateLimiter
+    token_commands: TokenCommands
+    audit_trail: AuditTrail
+    audit_log: AuditReads
+    handler_checks: HandlerChecks
+
+
+def context_of(request: Request) -> Context:
+    context: Context = request.app.state.context
+    return context
+
+
+async def authenticated(request: Request) -> Identity:
+    """Who asks; raises `Problem` 401, 403, 429 or 503."""
+    context = context_of(request)
+    host = request.client.host if request.client else "unknown"
+    try:
+        identity = await context.guard.identify(request.headers.get("Authorization"))
+    except NotAuthenticated as error:
+        _check_rate(context, f"refused {host}")
+        raise Problem(
+            Kind.UNAUTHORIZED, str(error), headers={"WWW-Authenticate": "Bearer"}
+        ) from None
+    except NotAuthorised as error:
+        raise Problem(Kind.FORBIDDEN, str(error)) from None
+    except (NotReady, IssuerUnavailable) as error:
+        raise Problem(Kind.NOT_READY, str(error)) from None
+    if identity is LOOPBACK:
+        _check_loopback(request)
+    _check_rate(context, identity.actor)
+    return identity
+
+
+def acting(request: Request, identity: Annotated[Identity, Depends(authenticated)]) -> Caller:
+    """Who acts, in which tenant; raises `Problem` 400, 403 where they may not do this there, 503
+    as long as the jobs are not read."""
+    context = context_of(request)
+    _check_role(request, identity)
+    tenant = _tenant(request.headers.get(TENANT_HEADER), identity)
+    if not context.progress.jobs_complete:
+        raise Problem(Kind.NOT_READY, "the jobs are being read from the log; ask again soon")
+    return Caller(identity=identity, tenant=tenant, request_id=request.state.request_id)
+
+
+def authorised_tenant(caller: Annotated[Caller, Depends(acting)]) -> str:
+    """The tenant that the request acts for."""
+    return caller.tenant
+
+
+def existing_key(job_id: str, tenant: Annotated[str, Depends(authorised_tenant)]) -> JobKey:
+    """The key of a job that may exist; what no job can be called is not found."""
+    try:
+        return job_key(tenant, job_id)
+    except InvalidKey:
+        raise Problem(Kind.NOT_FOUND, f"there is no job {tenant}/{job_id[:200]}") from None
+
+
+Current = Annotated[Context, Depends(context_of)]
+Acting = Annotated[Caller, Depends(acting)]
+Tenant = Annotated[str, Depends(authorised_tenant)]
+ExistingKey = Annotated[JobKey, Depends(existing_key)]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address can only mean this machine."""
+    try:
+        return host == "localhost" or ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _check_loopback(request: Request) -> None:
+    """A page in a browser must not reach the API by a name that it has made to resolve here."""
+    host = request.url.hostname or ""
+    if not is_loopback(host):
+        raise Problem(
+            Kind.FORBIDDEN,
+            "without tokens the gateway answers only to localhost and 127.0.0.1",
+        )
+
+
+def _check_role(request: Request, identity: Identity) -> None:
+    """By what the OpenAPI document says of the operation; where it says nothing, admin."""
+    declared = getattr(request.scope.get("route"), "openapi_extra", None) or {}
+    role: Role = declared.get("x-role", "admin")
+    if not identity.may(role):
+        raise Problem(
+            Kind.FORBIDDEN, f"this needs the role {role}; {identity.actor} is {identity.role}"
+        )
+
+
+def _tenant(asked: str | None, identity: Identity) -> str:
+    if identity.tenant is not None:
+        if asked not in (None, identity.tenant):
+            raise Problem(Kind.FORBIDDEN, f"{identity.actor} acts for {identity.tenant} alone")
+        return identity.tenant
+    tenant = DEFAULT_TENANT if asked is None else asked
+    try:
+        return job_key(tenant, "any").tenant
+    except InvalidKey as error:
+        raise Problem(Kind.BAD_REQUEST, f"header {TENANT_HEADER}: {error}") from None
+
+
+def _check_rate(context: Context, name: str) -> None:
+    if not context.limiter.take(name):
+        raise Problem(
+            Kind.TOO_MANY_REQUESTS, "slow down; ask again in a second", headers={"Retry-After": "1"}
+        )

@@ -1,0 +1,46 @@
+"""/v1/events: what happens to jobs and runs, as it happens."""
+
+from fastapi import APIRouter, Request
+from starlette.responses import StreamingResponse
+
+from tocsin_gateway.api import openapi
+from tocsin_gateway.api.context import Context, Current, Tenant
+from tocsin_gateway.api.event_stream import MEDIA_TYPE, stream
+from tocsin_gateway.api.parameters import Parameters
+from tocsin_gateway.api.problems import Kind, Problem
+from tocsin_gateway.projection.cursors import InvalidCursor
+from tocsin_gateway.projection.event_feed import NEWS_TYPES, EventFilter, Place, read_place
+
+router = APIRouter(prefix="/v1", tags=["events"])
+
+LAST_EVENT_ID = "Last-Event-ID"
+
+_MOST_STREAMS = 200
+
+
+@router.get("/events", openapi_extra=openapi.STREAM_EVENTS)
+async def stream_events(request: Request, context: Current, tenant: Tenant) -> StreamingResponse:
+    """What happens from now on, or behind the one that `Last-Event-ID` names, without end; at
+    least every 15 seconds a sign of life."""
+    query = Parameters(request, "job_id", "type")
+    wanted = EventFilter(
+        tenant=tenant, job_id=query.text("job_id"), types=query.some_of("type", NEWS_TYPES)
+    )
+    place = _place(context, request.headers.get(LAST_EVENT_ID))
+    if context.streams.count >= _MOST_STREAMS:
+        raise Problem(Kind.TOO_MANY_STREAMS, f"{_MOST_STREAMS} streams are open already")
+    answer = stream(context.events, context.streams, context.clock, wanted, place)
+    return StreamingResponse(answer, media_type=MEDIA_TYPE)
+
+
+def _place(context: Context, last_event_id: str | None) -> Place:
+    """Where a stream goes on, or the end of what there is."""
+    ends = context.events.ends()
+    if not ends:
+        raise Problem(Kind.NOT_READY, "the events are being read from the log; ask again soon")
+    if not last_event_id:
+        return ends
+    try:
+        return read_place(last_event_id, len(ends))
+    except InvalidCursor as error:
+        raise Problem(Kind.BAD_REQUEST, f"header {LAST_EVENT_ID}: {error}") from None

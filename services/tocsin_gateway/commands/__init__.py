@@ -1,0 +1,1 @@
+"""Writing: commands to the log, and waiting until the read model has seen them."""

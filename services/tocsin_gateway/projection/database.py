@@ -1,0 +1,241 @@
+"""The SQL database under the read model: one transaction writes at a time, any number read."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
+
+from sqlalchemy import (
+    Column,
+    ColumnClause,
+    ColumnElement,
+    Connection,
+    Table,
+    TableClause,
+    TableValuedAlias,
+    Text,
+    any_,
+    bindparam,
+    func,
+    select,
+)
+from sqlalchemy import cast as sql_cast
+from sqlalchemy import column as plain_column
+from sqlalchemy import table as table_clause
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tocsin_gateway.projection import tables
+from tocsin_gateway.projection.engines import reading, writing
+from tocsin_gateway.projection.generations import Generations
+
+Row: TypeAlias = Sequence[Any]
+T = TypeVar("T")
+
+_CHUNK = 500
+_VALUE: ColumnClause[str] = plain_column("value", Text)
+
+
+class Database:
+    """A read model and the few statements in which dialects differ. Safe to share by threads."""
+
+    def __init__(self, generations: Generations, generation: int) -> None:
+        self.engine = generations.engine(generation)
+        self.generation = generation
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+        self._generations = generations
+        self._upserts: dict[str, str] = {}
+        self._lookups: dict[str, str] = {}
+
+    def begin(self) -> AbstractContextManager[Connection]:
+        """A transaction beside which no other writes, of whatever process: committed at the end of
+        the block, rolled back by an exception."""
+        return writing(self.engine)
+
+    def read(self) -> AbstractContextManager[Connection]:
+        """A connection that only reads; all it reads is of one moment."""
+        return reading(self.engine)
+
+    def follow(self, now: int) -> bool:
+        """Take up the read model that this one was switched to: whether there is such. Who reads
+        goes on with the old one for a moment."""
+        current = self._generations.current(now)
+        if current == self.generation:
+            return False
+        left, self.engine = self.engine, self._generations.engine(current)
+        self.generation = current
+        left.dispose()
+        return True
+
+    def touch(self, now: int) -> None:
+        """Say that the read model is kept up, and remove those that nobody keeps up."""
+        self._generations.touch(self.generation, now)
+        self._generations.sweep(now)
+
+    def upsert(self, connection: Connection, table: Table, rows: Iterable[Row]) -> None:
+        """Insert rows, each with a value for every column in the table's order; where the
+        primary key is taken, replace the other columns but those that are fixed."""
+        values = list(rows)
+        if not values:
+            return
+        statement = self._upserts.get(table.name)
+        if statement is None:
+            statement = self._upserts[table.name] = self._compile_upsert(table)
+        if self.is_sqlite:
+            connection.exec_driver_sql(statement, values)
+        else:
+            _copy(connection, table, values)
+            connection.exec_driver_sql(statement)
+
+    def among(self, column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
+        """The rows whose column has one of the values: one parameter, however many they are.
+        A NUL is in no column."""
+        if self.is_sqlite:
+            return column.in_(select(self.table_of(values).c.value))
+        return column == any_(_array(values))
+
+    def table_of(self, values: Iterable[str]) -> TableValuedAlias:
+        """A table of one column, `value`: one parameter, however many rows. A NUL is in none."""
+        if self.is_sqlite:
+            return func.json_each(json.dumps(_storable_of(values))).table_valued(_VALUE)
+        return func.unnest(_array(values)).table_valued(_VALUE).render_derived()
+
+    def rows_among(
+        self, connection: Connection, column: Column[str], values: Iterable[str]
+    ) -> Sequence[Row]:
+        """As `among`, the whole rows of the column's table, for the writer: the statement is built
+        once."""
+        name = f"{column.table.name}.{column.name}"
+        statement = self._lookups.get(name)
+        if statement is None:
+            statement = self._lookups[name] = self._compile_lookup(column)
+        wanted = _storable_of(values)
+        if self.is_sqlite:
+            return connection.exec_driver_sql(statement, (json.dumps(wanted),)).all()
+        return connection.exec_driver_sql(statement, {"wanted": wanted}).all()
+
+    def _compile_lookup(self, column: Column[str]) -> str:
+        query = select(column.table)
+        if self.is_sqlite:
+            each = func.json_each(bindparam("wanted", type_=Text)).table_valued("value")
+            query = query.where(column.in_(select(each.c.value)))
+        else:
+            query = query.where(column == any_(bindparam("wanted", type_=postgresql.ARRAY(Text))))
+        return str(query.compile(self.engine))
+
+    def _compile_upsert(self, table: Table) -> str:
+        """Core's own statement; its rows then go to the driver as they are, to PostgreSQL by way of
+        a temporary table, which is what makes thousands of rows a second possible."""
+        names = table.columns.keys()
+        insert: sqlite.Insert | postgresql.Insert
+        if self.is_sqlite:
+            insert = sqlite.insert(table)
+        else:
+            insert = postgresql.insert(table).from_select(names, select(_incoming(table)))
+        key = [column.name for column in table.primary_key]
+        kept = {*key, *(c.name for c in table.columns if c.info.get("fixed"))}
+        changed = {name: insert.excluded[name] for name in names if name not in kept}
+        statement = insert.on_conflict_do_update(index_elements=key, set_=changed)
+        return str(statement.compile(self.engine, column_keys=names))
+
+    def close(self) -> None:
+        self.engine.dispose()
+        self._generations.close()
+
+
+def open_database(url: str, now: int) -> Database:
+    """The read model in use, its tables made where they are missing.
+
+    Raises `DatabaseUnusable`, and SQLAlchemy's errors where the server does not answer.
+    """
+    generations = Generations(url)
+    return Database(generations, generations.current(now))
+
+
+@contextmanager
+def rebuilding(url: str, now: int) -> Iterator[Database]:
+    """An empty read model beside the one in use; at the end of the block it takes its place, after
+    an exception it is removed. Raises what `open_database` raises."""
+    generations = Generations(url)
+    generation = generations.begin(now)
+    database = Database(generations, generation)
+    try:
+        yield database
+    except BaseException:
+        database.engine.dispose()
+        generations.drop(generation)
+        raise
+    else:
+        generations.switch(generation)
+    finally:
+        database.close()
+
+
+def sqlite_url(path: Path) -> str:
+    """The URL of a SQLite file, its directory made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return f"sqlite:///{path}"
+
+
+def chunks(items: Iterable[T], size: int = _CHUNK) -> Iterable[list[T]]:
+    """`items` in lists of at most `size`, for `IN` lists."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def read_meta(connection: Connection) -> dict[str, str]:
+    """What the read model says of itself."""
+    rows = connection.execute(select(tables.meta.c.name, tables.meta.c.value))
+    return {row.name: row.value for row in rows}
+
+
+def _storable_of(values: Iterable[str]) -> list[str]:
+    return [value for value in values if "\0" not in value]
+
+
+def _array(values: Iterable[str]) -> ColumnElement[Sequence[str]]:
+    return sql_cast(_storable_of(values), postgresql.ARRAY(Text))
+
+
+class _CopyCursor(Protocol):
+    """What is used of psycopg's cursor beyond the standard."""
+
+    def execute(self, statement: str) -> object: ...
+
+    def copy(self, statement: str) -> AbstractContextManager["_Copy"]: ...
+
+    def close(self) -> None: ...
+
+
+class _Copy(Protocol):
+    def write_row(self, row: Sequence[Any]) -> None: ...
+
+
+def _incoming(table: Table) -> TableClause:
+    """The temporary table, one a connection, that rows for `table` pass through."""
+    return table_clause(f"incoming_{table.name}", *(plain_column(c.name) for c in table.columns))
+
+
+def _copy(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
+    """Fill the temporary table anew."""
+    name = _incoming(table).name
+    cursor = cast("_CopyCursor", connection.connection.cursor())
+    try:
+        cursor.execute(
+            f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} (LIKE {table.name}) ON COMMIT DELETE ROWS"
+        )
+        cursor.execute(f"DELETE FROM {name}")  # noqa: S608 - a name of our own
+        with cursor.copy(f"COPY {name} FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(_storable(row))
+    finally:
+        cursor.close()
+
+
+def _storable(row: Row) -> Row:
+    """PostgreSQL's text cannot hold NUL, which a worker's error message may."""
+    if not any(type(value) is str and "\0" in value for value in row):
+        return row
+    return [value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row]

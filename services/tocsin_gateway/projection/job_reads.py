@@ -1,0 +1,290 @@
+"""Reading jobs from the read model."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    and_,
+    select,
+    tuple_,
+)
+
+from tocsin.model.fold import Held, Verdict
+from tocsin.model.jobs import Job
+from tocsin.model.keys import JobKey
+from tocsin.model.values import Value
+from tocsin.wire.topics import DEFAULT_POOL
+from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
+from tocsin_gateway.projection.database import Database, chunks
+from tocsin_gateway.projection.filters import has_tag
+from tocsin_gateway.projection.history import RunRow
+from tocsin_gateway.projection.job_rows import held_of
+from tocsin_gateway.projection.narrowing import (
+    JobIds,
+    ever_completed,
+    few_jobs,
+    owned,
+    paused,
+    tagged,
+)
+from tocsin_gateway.projection.orders import Order, far
+from tocsin_gateway.projection.run_reads import newest_of, rows_of
+from tocsin_gateway.projection.tables import completions, jobs, verdicts
+
+Phase = Literal["active", "paused", "completed"]
+JobSort = Literal["job_id", "-job_id", "created_at", "-created_at"]
+_BY_CREATION = (jobs.c.created_time, jobs.c.job_id)
+_ORDERS: dict[JobSort, tuple[Order, tuple[type[int] | type[str], ...]]] = {
+    "job_id": (Order((jobs.c.job_id,)), (str,)),
+    "-job_id": (Order((jobs.c.job_id,), falls=True), (str,)),
+    "created_at": (Order(_BY_CREATION), (int, str)),
+    "-created_at": (Order(_BY_CREATION, falls=True), (int, str)),
+}
+"""With the kinds of the sort keys' values; the id comes last."""
+
+
+class StoredJob(Value, frozen=True):
+    """A job as the read model has it; its definition is whole. known_through: the newest
+    scheduled time of which it is known what became of it."""
+
+    held: Held
+    job: Job
+    phase: Phase
+    last_run: RunRow | None = None
+    known_through: int | None = None
+
+
+class JobFilter(Value, frozen=True):
+    """Which jobs of a tenant: all conditions hold. tags: name and value, None = any value."""
+
+    tenant: str
+    tags: tuple[tuple[str, str | None], ...] = ()
+    status: Phase | None = None
+    owner: str | None = None
+    text: str | None = None
+
+    @property
+    def is_all(self) -> bool:
+        """No condition leaves any job out."""
+        return not self.tags and (self.status, self.owner, self.text) == (None, None, None)
+
+
+class JobPage(Value, frozen=True):
+    items: tuple[StoredJob, ...]
+    next_cursor: str | None
+
+
+class Judged(Value, frozen=True):
+    """What became of a record. revision: what is accepted after it, None = nothing."""
+
+    verdict: Verdict
+    revision: int | None
+    reason: str
+
+
+class JobReads:
+    """Answers about jobs. Every call blocks on the database; for any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def held(self, key: JobKey) -> Held | None:
+        """What the fold holds of a job, a tombstone too."""
+        with self._database.read() as connection:
+            row = connection.execute(_jobs().where(_is(key))).mappings().first()
+        return None if row is None else held_of(row)
+
+    def job(self, key: JobKey) -> StoredJob | None:
+        """The job, if it exists."""
+        with self._database.read() as connection:
+            query = _stored_jobs().where(_is(key), jobs.c.definition.is_not(None))
+            found = self._stored(connection, connection.execute(query).mappings().all())
+        return found[0] if found else None
+
+    def held_of_many(self, keys: Sequence[JobKey]) -> dict[JobKey, Held]:
+        """What the fold holds of jobs of one tenant, tombstones too."""
+        if not keys:
+            return {}
+        names = self._database.among(jobs.c.job_id, [key.job_id for key in keys])
+        query = select(jobs).where(jobs.c.tenant == keys[0].tenant, names)
+        with self._database.read() as connection:
+            rows = connection.execute(query).mappings().all()
+        return {JobKey(row["tenant"], row["job_id"]): held_of(row) for row in rows}
+
+    def keys(self, wanted: JobFilter, limit: int, after: str | None = None) -> list[JobKey]:
+        """The keys of at most `limit` jobs that match, in their order; only ids behind `after`."""
+        query = _filtered(wanted).order_by(jobs.c.job_id).limit(limit)
+        if after is not None:
+            query = query.where(jobs.c.job_id > after)
+        with self._database.read() as connection:
+            few = few_jobs(connection, _conditions(wanted))
+            if few is not None:
+                query = query.where(self._database.among(jobs.c.job_id, few))
+            found = connection.execute(query.with_only_columns(jobs.c.job_id)).scalars()
+            return [JobKey(wanted.tenant, job_id) for job_id in found]
+
+    def pools(self) -> frozenset[str]:
+        """The pools that jobs name, and the default one."""
+        return known_pools(self._database)
+
+    def judged(self, partition: int, offset: int) -> Judged | None:
+        """The verdict on a record of the jobs topic; None = not judged, or long ago."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                select(verdicts.c.verdict, verdicts.c.revision, verdicts.c.reason).where(
+                    verdicts.c.partition == partition, verdicts.c.record_offset == offset
+                )
+            ).first()
+        return row and Judged(verdict=row.verdict, revision=row.revision, reason=row.reason)
+
+    def judged_of_many(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Judged]:
+        """The verdicts on records: (partition, offset) -> what became of it."""
+        found: dict[tuple[int, int], Judged] = {}
+        at = (verdicts.c.partition, verdicts.c.record_offset)
+        columns = (*at, verdicts.c.verdict, verdicts.c.revision, verdicts.c.reason)
+        with self._database.read() as connection:
+            for some in chunks(places):
+                query = select(*columns).where(tuple_(*at).in_(some))
+                for partition, offset, verdict, revision, reason in connection.execute(query):
+                    judged = Judged(verdict=verdict, revision=revision, reason=reason)
+                    found[partition, offset] = judged
+        return found
+
+    def page(self, wanted: JobFilter, sort: JobSort, cursor: str | None, limit: int) -> JobPage:
+        """At most `limit` jobs after the cursor, fewer where the next ones are far. The sort keys
+        never change, so a job that exists all the time is on exactly one page. Raises
+        `InvalidCursor`."""
+        order, kinds = _ORDERS[sort]
+        begin = None if cursor is None else read_cursor(f"jobs {sort}", cursor, *kinds)
+        with self._database.read() as connection:
+            found, last = self._places(connection, wanted, order, begin, limit)
+            items = self._load(connection, wanted.tenant, [place[-1] for place in found])
+        return JobPage(
+            items=tuple(items),
+            next_cursor=None if last is None else write_cursor(f"jobs {sort}", last),
+        )
+
+    def _places(
+        self,
+        connection: Connection,
+        wanted: JobFilter,
+        order: Order,
+        begin: Position | None,
+        limit: int,
+    ) -> tuple[list[Position], Position | None]:
+        """The sort keys of a page, and behind which one the next begins; None = there is none."""
+        few = few_jobs(connection, _conditions(wanted))
+        query, end = _filtered(wanted).with_only_columns(*order.columns), None
+        if begin is not None:
+            query = query.where(order.after(begin))
+        if few is not None:
+            # Sorted by the database they would be looked for along the whole order.
+            query = query.where(self._database.among(jobs.c.job_id, few))
+            found = order.sorted(tuple(row) for row in connection.execute(query))
+        else:
+            if not wanted.is_all:
+                end = far(connection, jobs.c.tenant == wanted.tenant, order, begin)
+            if end is not None:
+                query = query.where(order.up_to(end))
+            page = order.sort(query).limit(limit + 1)
+            found = [tuple(row) for row in connection.execute(page)]
+        if len(found) > limit:
+            return found[:limit], found[limit - 1]
+        return found, end
+
+    def _load(
+        self, connection: Connection, tenant: str, job_ids: Sequence[int | str]
+    ) -> list[StoredJob]:
+        """These jobs, in this order."""
+        if not job_ids:
+            return []
+        names = [str(job_id) for job_id in job_ids]
+        query = _stored_jobs().where(
+            jobs.c.tenant == tenant, self._database.among(jobs.c.job_id, names)
+        )
+        rows = {row["job_id"]: row for row in connection.execute(query).mappings()}
+        return self._stored(connection, [rows[name] for name in names])
+
+    def _stored(self, connection: Connection, rows: Sequence[RowMapping]) -> list[StoredJob]:
+        ran = [row["last_run_id"] for row in rows if row["last_run_id"] is not None]
+        last = rows_of(self._database, connection, ran)
+        return [
+            StoredJob(
+                held=held,
+                job=held.job,
+                phase=_phase(row),
+                last_run=last.get(row["last_run_id"]),
+                known_through=row["known_through"],
+            )
+            for row in rows
+            if (held := held_of(row)).job is not None
+        ]
+
+
+def known_pools(database: Database) -> frozenset[str]:
+    """The pools that jobs name, and the default one."""
+    query = select(jobs.c.pool).where(jobs.c.pool.is_not(None)).distinct()
+    with database.read() as connection:
+        return frozenset({DEFAULT_POOL, *connection.execute(query).scalars()})
+
+
+def _jobs() -> Select[Any]:
+    completed = and_(
+        completions.c.tenant == jobs.c.tenant,
+        completions.c.job_id == jobs.c.job_id,
+        completions.c.revision == jobs.c.revision,
+    )
+    columns = select(jobs, completions.c.revision.label("completed_revision"))
+    return columns.outerjoin_from(jobs, completions, completed)
+
+
+def _stored_jobs() -> Select[Any]:
+    last_run_id, known_through = newest_of(jobs)
+    return _jobs().add_columns(
+        last_run_id.label("last_run_id"), known_through.label("known_through")
+    )
+
+
+def _is(key: JobKey) -> ColumnElement[bool]:
+    return and_(jobs.c.tenant == key.tenant, jobs.c.job_id == key.job_id)
+
+
+def _conditions(wanted: JobFilter) -> list[JobIds]:
+    """Those that an index can answer."""
+    conditions = tagged(wanted.tenant, wanted.tags)
+    if wanted.owner is not None:
+        conditions.append(owned(wanted.tenant, wanted.owner))
+    if wanted.status == "paused":
+        conditions.append(paused(wanted.tenant))
+    if wanted.status == "completed":
+        conditions.append(ever_completed(wanted.tenant))
+    return conditions
+
+
+def _filtered(wanted: JobFilter) -> Select[Any]:
+    query = _jobs().where(jobs.c.tenant == wanted.tenant, jobs.c.definition.is_not(None))
+    for name, value in wanted.tags:
+        query = query.where(has_tag(jobs, name, value))
+    if wanted.status == "paused":
+        query = query.where(jobs.c.status == "paused")
+    elif wanted.status is not None:
+        is_completed = completions.c.revision.is_not(None)
+        query = query.where(
+            jobs.c.status == "active",
+            is_completed if wanted.status == "completed" else ~is_completed,
+        )
+    if wanted.owner is not None:
+        query = query.where(jobs.c.owner == wanted.owner)
+    if wanted.text is not None:
+        query = query.where(jobs.c.search.contains(wanted.text.lower(), autoescape=True))
+    return query
+
+
+def _phase(row: RowMapping) -> Phase:
+    if row["status"] == "paused":
+        return "paused"
+    return "active" if row["completed_revision"] is None else "completed"

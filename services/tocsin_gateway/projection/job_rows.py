@@ -1,0 +1,132 @@
+"""The fold of the jobs topic over the rows of `jobs`."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, and_, delete, or_, select
+
+from tocsin.model.fold import Held, Judgement, judge
+from tocsin.model.jobs import Job
+from tocsin.model.keys import JobKey
+from tocsin.wire.codec import JOB
+from tocsin_gateway.projection.database import Database, chunks
+from tocsin_gateway.projection.facts import JobFact
+from tocsin_gateway.projection.tables import job_tags, jobs, verdicts
+
+
+def fold_jobs(
+    database: Database,
+    connection: Connection,
+    facts: Sequence[JobFact],
+    *,
+    compaction_lag_ms: int,
+    trusting: bool = False,
+) -> list[Judgement]:
+    """Judge the records in their order and store what is held after them; no verdict is kept."""
+    held = load_held(connection, {fact.key for fact in facts})
+    changed: dict[JobKey, tuple[int, Held]] = {}
+    judgements = []
+    for fact in facts:
+        judgement = judge(
+            held.get(fact.key),
+            fact.record,
+            compaction_lag_ms=compaction_lag_ms,
+            trusting=trusting,
+        )
+        judgements.append(judgement)
+        if judgement.verdict in ("accepted", "restated") and judgement.held is not None:
+            held[fact.key] = judgement.held
+            changed[fact.key] = (fact.partition, judgement.held)
+    _store(database, connection, changed)
+    return judgements
+
+
+def store_verdicts(
+    database: Database,
+    connection: Connection,
+    facts: Sequence[JobFact],
+    judgements: Sequence[Judgement],
+    now: int,
+) -> None:
+    """Keep for a while what became of each command: who wrote it may be waiting to know."""
+    rows = [
+        (
+            fact.partition,
+            fact.record.offset,
+            judgement.verdict,
+            judgement.held.revision if judgement.held else None,
+            judgement.reason,
+            now,
+        )
+        for fact, judgement in zip(facts, judgements, strict=True)
+        if fact.record.restates is None
+    ]
+    database.upsert(connection, verdicts, rows)
+
+
+def load_held(connection: Connection, keys: Iterable[JobKey]) -> dict[JobKey, Held]:
+    """What is held of these jobs, tombstones too."""
+    held = {}
+    for some in chunks(keys):
+        matches = or_(*(_is(key) for key in some))
+        for row in connection.execute(select(jobs).where(matches)).mappings():
+            held[JobKey(row["tenant"], row["job_id"])] = held_of(row)
+    return held
+
+
+def held_of(row: RowMapping) -> Held:
+    """What the fold holds, of a row of `jobs`."""
+    definition = row["definition"]
+    return Held(
+        revision=row["revision"],
+        timestamp=row["updated_time"],
+        job=None if definition is None else JOB.decode(definition),
+        created_revision=row["created_revision"],
+        created_time=row["created_time"],
+    )
+
+
+def forget_partition(connection: Connection, partition: int) -> None:
+    """Remove the jobs of a partition, before its fold begins anew."""
+    of_partition = select(jobs.c.job_id).where(
+        jobs.c.partition == partition,
+        jobs.c.tenant == job_tags.c.tenant,
+        jobs.c.job_id == job_tags.c.job_id,
+    )
+    connection.execute(delete(job_tags).where(of_partition.exists()))
+    connection.execute(delete(jobs).where(jobs.c.partition == partition))
+
+
+def _is(key: JobKey) -> Any:
+    return and_(jobs.c.tenant == key.tenant, jobs.c.job_id == key.job_id)
+
+
+def _store(
+    database: Database, connection: Connection, changed: dict[JobKey, tuple[int, Held]]
+) -> None:
+    rows = [_row(key, partition, held) for key, (partition, held) in changed.items()]
+    database.upsert(connection, jobs, rows)
+    for some in chunks(changed):
+        of_jobs = (
+            and_(job_tags.c.tenant == key.tenant, job_tags.c.job_id == key.job_id) for key in some
+        )
+        connection.execute(delete(job_tags).where(or_(*of_jobs)))
+    tags = [
+        (key.tenant, key.job_id, name, value)
+        for key, (_, held) in changed.items()
+        if held.job is not None
+        for name, value in held.job.tags.items()
+    ]
+    database.upsert(connection, job_tags, tags)
+
+
+def _row(key: JobKey, partition: int, held: Held) -> tuple[object, ...]:
+    job = held.job
+    stored = (partition, held.revision, held.timestamp, held.created_revision, held.created_time)
+    if job is None:
+        return (*key, *stored, None, None, None, None, None)
+    return (*key, *stored, JOB.encode(job), job.status, job.owner, job.pool, _search(job))
+
+
+def _search(job: Job) -> str:
+    return "\n".join(filter(None, (job.job_id, job.owner, job.description))).lower()

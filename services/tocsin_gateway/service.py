@@ -1,0 +1,303 @@
+"""The gateway as a process: threads, signals, exit code.
+
+main thread   HTTP (uvicorn), until SIGTERM or SIGINT
+projector     the only writer of the read model
+tokens        reads the API tokens
+deliveries    serves the producer's delivery reports
+"""
+
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from types import FrameType
+
+import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
+
+from tocsin import clock
+from tocsin.broker.errors import BrokerError, Die
+from tocsin.broker.kafka import KafkaCluster
+from tocsin.metrics import Metrics
+from tocsin.plugins import UnusablePlugin
+from tocsin.settings import Address, InvalidSettings, Settings
+from tocsin.wire.topics import Topics
+from tocsin_gateway.access.issuer import IssuerOptions
+from tocsin_gateway.api.context import is_loopback
+from tocsin_gateway.api.event_stream import Streams
+from tocsin_gateway.gateway import Gateway, Options
+from tocsin_gateway.handler_checks import HandlerChecks, installed_checks
+from tocsin_gateway.projection.database import (
+    Database,
+    open_database,
+    rebuilding,
+    sqlite_url,
+)
+from tocsin_gateway.projection.engines import DatabaseUnusable
+from tocsin_gateway.projection.retention import Retention
+
+log = logging.getLogger(__name__)
+
+DEFAULT_ADDRESS = Address("127.0.0.1", 8080)
+
+_GRACE_S = 10
+_INVALID, _FAILED = 2, 1
+
+Tell = Callable[[int], None]
+
+
+class CannotStart(Exception):
+    """Why the gateway does not start: a sentence for the operator, and the exit code."""
+
+    def __init__(self, sentence: str, exit_code: int = _INVALID) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code
+
+
+def run_gateway(settings: Settings) -> int:
+    """Serve until SIGTERM or SIGINT; the exit code: 0, 1 = failed, 2 = wrong settings.
+
+    Blocks. Where Kafka is not reachable the gateway waits for it and says so in its readiness;
+    a missing topic ends it.
+    """
+    try:
+        return _serve(settings)
+    except CannotStart as error:
+        log.error("%s", error, extra={"action": "gateway_refused"})
+        return error.exit_code
+
+
+def rebuild_read_model(settings: Settings, tell: Tell) -> int:
+    """Build the read model anew from the log beside the one in use, and switch to it; the exit
+    code.
+
+    `tell` hears again and again how many records are left. Gateways on the same database serve the
+    old one until then, and take up the new one within seconds. Interrupted, it changes nothing.
+    """
+    try:
+        cluster = _cluster(settings)
+        with _usable(), rebuilding(_database_url(settings), clock.now_ms()) as database:
+            _project(_gateway(settings, cluster, database), tell)
+    except CannotStart as error:
+        log.error("%s", error, extra={"action": "gateway_refused"})
+        return error.exit_code
+    except BrokerError as error:
+        log.error("not rebuilt: %s", error, extra={"action": "rebuild_failed"})
+        return _FAILED
+    return 0
+
+
+def _project(gateway: Gateway, tell: Tell) -> None:
+    """Read until the history is complete. Raises `BrokerError`s and SQLAlchemy's errors."""
+    try:
+        gateway.projector.open()
+        while not gateway.progress.history_complete:
+            gateway.projector.step(0.1)
+            tell(gateway.projector.backlog())
+    finally:
+        gateway.projector.close()
+        gateway.producer.close()
+
+
+def _serve(settings: Settings) -> int:
+    address = settings.listen or DEFAULT_ADDRESS
+    cluster, database = _cluster(settings), _database(settings)
+    gateway = _gateway(settings, cluster, database)
+    check_access(settings, address, lambda: _has_tokens(gateway))
+    with _listening(address) as listener:
+        server = _Server(
+            uvicorn.Config(
+                gateway.app,
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                timeout_graceful_shutdown=_GRACE_S,
+            )
+        )
+        with _working(gateway, server) as failures:
+            host, port = listener.getsockname()[:2]
+            log.info(
+                "the gateway answers at http://%s:%d",
+                host,
+                port,
+                extra={"action": "gateway_listening"},
+            )
+            with _signals(server, gateway.streams):
+                server.run(sockets=[listener])
+    database.close()
+    return _FAILED if failures else 0
+
+
+class _Server(uvicorn.Server):
+    """Leaves the signals to `_signals`: uvicorn would raise them again after the shutdown."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@contextmanager
+def _signals(server: uvicorn.Server, streams: Streams) -> Iterator[None]:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        streams.closing = True
+        server.should_exit = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _working(gateway: Gateway, server: uvicorn.Server) -> Iterator[list[BaseException]]:
+    """The threads beside the server. What ends one of them ends the server, and is in the list."""
+    stop, failures = Event(), list[BaseException]()
+
+    def guard(work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+            log.critical("%s", error, exc_info=not isinstance(error, BrokerError))
+            server.should_exit = True
+
+    def serve_deliveries() -> None:
+        while not stop.is_set():
+            gateway.producer.poll(0.1)
+
+    threads = [
+        Thread(target=guard, args=(lambda: gateway.projector.run(stop),), name="projector"),
+        Thread(target=guard, args=(lambda: gateway.token_reader.run(stop),), name="tokens"),
+        Thread(target=guard, args=(serve_deliveries,), name="deliveries"),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield failures
+    finally:
+        gateway.producer.flush(_GRACE_S / 2)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        gateway.producer.close()
+
+
+@contextmanager
+def _listening(address: Address) -> Iterator[socket.socket]:
+    """A socket that listens, so that the address is known, or refused, before anything starts."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        listener = socket.create_server((address.host, address.port), family=family, backlog=2048)
+    except OSError as error:
+        raise CannotStart(
+            f"cannot listen on {address.host}:{address.port} ({error.strerror or error}): "
+            "set TOCSIN_LISTEN to another HOST:PORT",
+            _FAILED,
+        ) from None
+    with listener:
+        yield listener
+
+
+def check_access(settings: Settings, address: Address, has_tokens: Callable[[], bool]) -> None:
+    """Raises `CannotStart` where anybody could reach a gateway that asks nobody for a token.
+    `has_tokens` is asked where the settings name none."""
+    has_means = settings.api_token is not None or settings.oidc_issuer is not None
+    if is_loopback(address.host):
+        if not has_means:
+            log.info(
+                "without tokens the gateway answers this machine only; `tocsin token create` makes "
+                "the first one",
+                extra={"action": "gateway_open"},
+            )
+        return
+    if not has_means and not has_tokens():
+        raise CannotStart(
+            f"without a token the gateway listens on loopback only, not on "
+            f"{address.host or 'all addresses'}:{address.port}: set TOCSIN_API_TOKEN or "
+            "TOCSIN_OIDC_ISSUER, make a token with `tocsin token create`, or set "
+            "TOCSIN_LISTEN=127.0.0.1:8080"
+        )
+
+
+def _has_tokens(gateway: Gateway) -> bool:
+    """Whether the log has any token. Blocks until that is known; raises `CannotStart` where Kafka
+    does not answer."""
+    try:
+        gateway.token_reader.open()
+        while not gateway.tokens.complete:
+            gateway.token_reader.step(_GRACE_S)
+    except Die:
+        return False
+    except BrokerError as error:
+        raise CannotStart(f"the tokens cannot be read: {error}", _FAILED) from None
+    return gateway.tokens.is_used
+
+
+def _cluster(settings: Settings) -> KafkaCluster:
+    try:
+        return KafkaCluster(settings.bootstrap(), settings.kafka, client_id="tocsin-gateway")
+    except InvalidSettings as error:
+        raise CannotStart(str(error)) from None
+
+
+def _database(settings: Settings) -> Database:
+    with _usable():
+        return open_database(_database_url(settings), clock.now_ms())
+
+
+def _database_url(settings: Settings) -> str:
+    url = settings.database_url
+    if url is None:
+        return sqlite_url(Path(settings.state_dir) / "gateway.sqlite")
+    return url.get_secret_value()
+
+
+@contextmanager
+def _usable() -> Iterator[None]:
+    """Raises `CannotStart` where the database cannot be used."""
+    try:
+        yield
+    except DatabaseUnusable as error:
+        raise CannotStart(f"TOCSIN_DATABASE_URL: {error}") from None
+    except (SQLAlchemyError, OSError) as error:
+        cause = error.__cause__ or error
+        raise CannotStart(f"the database of the read model: {cause}", _FAILED) from None
+
+
+def _gateway(settings: Settings, cluster: KafkaCluster, database: Database) -> Gateway:
+    token = settings.api_token
+    options = Options(
+        token=None if token is None else token.get_secret_value(),
+        issuer=_issuer(settings),
+        on_loopback=is_loopback((settings.listen or DEFAULT_ADDRESS).host),
+        rate_limit=settings.rate_limit,
+        cors_origins=settings.cors_origins,
+        handler_checks=_handler_checks(),
+        retention=Retention(age_ms=settings.history_age_ms, runs_a_job=settings.history_runs),
+    )
+    return Gateway(cluster, database, Topics(settings.prefix), Metrics(), clock, options)
+
+
+def _handler_checks() -> HandlerChecks:
+    try:
+        return installed_checks()
+    except UnusablePlugin as error:
+        raise CannotStart(str(error)) from error
+
+
+def _issuer(settings: Settings) -> IssuerOptions | None:
+    if settings.oidc_issuer is None:
+        return None
+    return IssuerOptions(
+        url=settings.oidc_issuer,
+        audience=settings.oidc_audience,
+        role_claim=settings.oidc_role_claim,
+        tenant_claim=settings.oidc_tenant_claim,
+    )

@@ -1,0 +1,1 @@
+"""The scheduler: owns partitions of jobs and emits their runs exactly once."""

@@ -1,0 +1,235 @@
+"""A partition's store brought up to what its last owner has committed.
+
+Cold: the state topic to its end, then the jobs topic from its beginning up to the committed offset;
+each definition is entered into the due index behind the watermark as it comes. Warm: only what has
+changed since the checkpoint, and the entries that the watermark has passed since.
+
+Records below the cut are taken as they come; restatements that judge records below it, and stand
+at or after it, are taken too (see `tocsin.model.fold`). Work is written in slices; the caller
+removes the checkpoint before the first and writes the new one after the last.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+from tocsin.model.fold import Held, judge
+from tocsin.model.jobs import Handler, Job
+from tocsin.model.keys import InvalidKey, JobKey, parse_job_key
+from tocsin.wire.codec import WireError
+from tocsin.wire.headers import HeaderError, read_restates
+from tocsin.wire.job_records import read_job_record
+from tocsin.wire.partitions import partition_of
+from tocsin.wire.prefixes import JOB_PREFIX, JobPrefix
+from tocsin_scheduler.core.assembly import assemble
+from tocsin_scheduler.core.book import NO_STATE
+from tocsin_scheduler.core.config import CoreConfig
+from tocsin_scheduler.core.due import course_of
+from tocsin_scheduler.core.edits import Side, side_of
+from tocsin_scheduler.core.partition import InRecord
+from tocsin_scheduler.core.place import NOWHERE, end_of, instant_of, key_of
+from tocsin_scheduler.core.store import Store
+
+SLICE = 2_000
+
+_NO_HANDLER = Handler(type="none")
+
+
+class Restoration:
+    """`since`: the watermark of the checkpoint that the store holds; None = it holds nothing."""
+
+    def __init__(self, store: Store, config: CoreConfig, since: bytes | None) -> None:
+        self._store = store
+        self._config = config
+        self._since = since
+        parts = assemble(store, config)
+        self._book, self._edits = parts.book, parts.edits
+        self._touched: set[bytes] = set()
+        self._place, self._now = NOWHERE, 0
+
+    @property
+    def _is_cold(self) -> bool:
+        return self._since is None
+
+    def load_job(self, record: InRecord) -> None:
+        """One record of the jobs topic below the cut, or a restatement of one that is."""
+        key = _key(record)
+        if key is None:
+            return
+        name = str(key).encode()
+        self._touch(name)
+        if not self._load_plain(name, record):
+            self._load_judged(key, record)
+        self._flush_if_full()
+
+    def load_state(self, key: bytes, value: bytes | None) -> None:
+        """One record of the state topic, of a job or of a run.
+
+        One that cannot be read counts as a deletion, since what it has replaced may be compacted
+        away, and raises WireError.
+        """
+        name, is_run, _ = key.partition(b"#")
+        self._touch(name)
+        load = partial(self._book.load_run_state, name) if is_run else self._book.load_job_state
+        try:
+            load(key, value)
+        except WireError:
+            load(key, None)
+            raise
+        finally:
+            self._flush_if_full()
+
+    def load_emitted(self, run_id: str, attempt: int, now: int) -> None:
+        """A run that stands in the log behind the watermark, or the record that it was skipped or
+        missed: it counts as emitted."""
+        self._book.emitted.load(run_id, attempt, now)
+        self._flush_if_full()
+
+    def load_ended(self, run_id: str, now: int) -> None:
+        """An outcome behind the watermark says that the run has ended."""
+        self._book.put_ended(run_id, now)
+        self._flush_if_full()
+
+    def begin_jobs(self, place: bytes, now: int) -> None:
+        """Records of the jobs topic come from here on; the watermark is at `place`."""
+        self._place, self._now = place, now
+
+    def finish(self) -> Iterator[None]:
+        """Enter into the due index what lies behind the watermark; pauses after each slice."""
+        for done, key in enumerate(self._stale_keys(), 1):
+            self._enter(key)
+            if done % SLICE == 0:
+                self._flush()
+                yield
+        self._flush()
+
+    def _load_plain(self, key: bytes, record: InRecord) -> bool:
+        """The common record, read no further than its schedule. False where it is not that."""
+        value = record.value
+        try:
+            restates = read_restates(record.headers)
+            prefix = None if value is None else JOB_PREFIX.decode(value)
+        except (HeaderError, WireError):
+            return False
+        if prefix is not None and not _is_whole(prefix):
+            return False
+        if partition_of(key, self._config.partitions) != self._config.partition:
+            return False
+        held = self._book.revision(key)
+        if restates is None:
+            revision, timestamp = record.offset, record.timestamp
+        elif held is None or held <= restates.through:
+            revision, timestamp = restates.revision, restates.timestamp
+        else:
+            return True
+        if self._is_cold and held is not None:
+            self._edits.leave(self._place, key)
+        self._book.load_accepted(key, revision, timestamp, value)
+        if self._is_cold:
+            self._enter_loaded(key, revision, timestamp, prefix)
+        return True
+
+    def _load_judged(self, key: JobKey, record: InRecord) -> None:
+        name = str(key).encode()
+        judged = read_job_record(
+            key,
+            record.value,
+            record.headers,
+            record.offset,
+            record.timestamp,
+            partition=self._config.partition,
+            partitions=self._config.partitions,
+        )
+        lag = self._config.compaction_lag_ms
+        held = self._book.held(name)
+        judgement = judge(held, judged, compaction_lag_ms=lag, trusting=True)
+        if judgement.held == held:
+            return
+        if self._is_cold:
+            self._edits.leave(self._place, name)
+        self._book.put_held(name, judgement.held)
+        if self._is_cold:
+            self._enter(name)
+
+    def _touch(self, key: bytes) -> None:
+        """Before the first change of a job: its entry in the due index is found by what it was."""
+        if self._since is None or key in self._touched:
+            return
+        self._touched.add(key)
+        self._edits.leave(self._since, key)
+
+    def _stale_keys(self) -> Iterator[bytes]:
+        """Jobs whose entry is not where it belongs; where all were loaded, it is."""
+        if self._since is None:
+            return
+        passed = list(self._book.due_between(self._since, end_of(instant_of(self._place))))
+        for entry, _ in passed:
+            if entry <= self._place:
+                self._book.delete_due(entry)
+                self._touched.add(key_of(entry))
+        yield from sorted(self._touched)
+
+    def _enter_loaded(
+        self, key: bytes, revision: int, timestamp: int, prefix: JobPrefix | None
+    ) -> None:
+        """Of a job without a state no more is read than what says when it is due."""
+        if prefix is None or self._book.job_state(key) != NO_STATE:
+            self._enter(key)
+            return
+        side = _timing(key, revision, timestamp, prefix)
+        is_active = side.job.status == "active"
+        if is_active and not self._edits.enter_side(self._place, key, side):
+            self._book.put_timer(self._now, key)
+
+    def _enter(self, key: bytes) -> None:
+        held = self._book.held(key)
+        if held is None:
+            return
+        side = side_of(held)
+        if side is not None:
+            self._edits.enter_side(self._place, key, side)
+        self._edits.keep_up(self._place, self._now, key, side)
+        if self._book.job_state(key).ranges:
+            self._book.put_ready(key)
+
+    def _flush_if_full(self) -> None:
+        if self._book.overlay.size >= 4 * SLICE:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._store.write(self._book.changes)
+        self._book.committed()
+
+
+def _key(record: InRecord) -> JobKey | None:
+    try:
+        return parse_job_key((record.key or b"").decode())
+    except (InvalidKey, UnicodeDecodeError):
+        return None
+
+
+def _timing(key: bytes, revision: int, timestamp: int, prefix: JobPrefix) -> Side:
+    """A definition as far as its places go; the rest of it stands for nothing."""
+    tenant, _, job_id = key.decode().partition("/")
+    job = Job(
+        tenant=tenant,
+        job_id=job_id,
+        schedule=prefix.schedule,
+        jitter_ms=prefix.jitter_ms,
+        status=prefix.status,
+        priority=prefix.priority,
+        handler=_NO_HANDLER,
+    )
+    held = Held(
+        revision=revision,
+        timestamp=timestamp,
+        job=job,
+        created_revision=revision,
+        created_time=timestamp,
+    )
+    return Side(held, job, course_of(job))
+
+
+def _is_whole(prefix: JobPrefix) -> bool:
+    """Nothing is left for the fold to fill in."""
+    schedule = prefix.schedule
+    return prefix.status is not None and (schedule.every_ms is None or schedule.start is not None)

@@ -1,0 +1,1 @@
+"""What the scheduler does: ownership, restore, transactions and the loop."""

@@ -1,0 +1,1 @@
+"""The worker: takes runs and executes them."""

@@ -1,0 +1,130 @@
+"""A handler at work on one attempt: its time-out, its being stopped, its end."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from enum import Enum
+
+from tocsin.model.runs import Error, Run
+from tocsin_worker.handlers.port import Context, Deferred, HandlerFailed, RunHandler, Success
+from tocsin_worker.timers import SameDelay, Timer, Timers
+
+LOG = logging.getLogger(__name__)
+
+CANCEL_GRACE_MS = 1_000
+"""How long a handler that was cancelled may take to let go."""
+
+
+class Stop(Enum):
+    """Why a handler was made to end."""
+
+    CANCELLED = "cancelled"
+    TIMEOUT = "timeout"
+    LEASE_LOST = "lease lost"
+    INTERRUPTED = "interrupted"
+
+
+Answer = Success | Deferred
+Ending = Answer | HandlerFailed | Stop
+
+
+class Execution:
+    """Runs a handler in a task of its own.
+
+        running ──returned or raised──────────────────► ended
+           └─stop()─► stopping ──let go, or not in time──┘
+
+    A handler that returns while it is being stopped has succeeded. One that ignores being
+    cancelled is abandoned: the execution has ended, the task goes on without a slot.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        handler: RunHandler,
+        context: Context,
+        timers: Timers,
+        first_look: SameDelay,
+        ended: Callable[[Ending], None],
+    ) -> None:
+        """Starts at once; `ended` is called exactly once, never from inside this call.
+
+        The time-out gets a timer of its own only if the first look finds the handler at work still:
+        most runs are short.
+        """
+        self._run = run
+        self._timers = timers
+        self._on_end = ended
+        self._stop: Stop | None = None
+        self._ended = False
+        self._task = asyncio.get_running_loop().create_task(handler.execute(run, context))
+        self._task.add_done_callback(self._done)
+        self._left_ms = run.timeout_ms - first_look.delay_ms
+        if self._left_ms > 0:
+            self._timer: Timer = first_look.after(self._look)
+        else:
+            self._timer = timers.after(run.timeout_ms, self._time_is_up)
+
+    def stop(self, reason: Stop) -> None:
+        """Make the handler end. The first reason counts."""
+        if self._stop is not None or self._ended:
+            return
+        self._stop = reason
+        self._timer.cancel()
+        self._timer = self._timers.after(CANCEL_GRACE_MS, self._abandon)
+        self._task.cancel()
+
+    def _look(self) -> None:
+        self._timer = self._timers.after(self._left_ms, self._time_is_up)
+
+    def _time_is_up(self) -> None:
+        self.stop(Stop.TIMEOUT)
+
+    def _abandon(self) -> None:
+        assert self._stop is not None
+        LOG.warning(
+            "handler %s ignores being cancelled; it is abandoned",
+            self._run.handler.type,
+            extra={"action": "handler_abandoned", "run_id": self._run.run_id},
+        )
+        self._end(self._stop)
+
+    def _done(self, task: "asyncio.Task[Answer]") -> None:
+        ending = self._ending(task)
+        if not self._ended:
+            self._end(ending)
+
+    def _ending(self, task: "asyncio.Task[Answer]") -> Ending:
+        """Reads the task's exception too, so that none is reported as never retrieved."""
+        error = None if task.cancelled() else task.exception()
+        if not task.cancelled() and error is None:
+            return _checked(task.result())
+        if self._stop is not None:
+            return self._stop
+        return _failure(error or asyncio.CancelledError())
+
+    def _end(self, ending: Ending) -> None:
+        self._ended = True
+        self._timer.cancel()
+        self._on_end(ending)
+
+
+def _checked(answer: object) -> Ending:
+    """Handlers may be anyone's: a wrong result is a failure, not a broken worker."""
+    if not isinstance(answer, Success | Deferred):
+        return _exception(f"the handler returned {type(answer).__name__}")
+    content: object = answer.result
+    if not isinstance(content, bytes | None):
+        return _exception(f"the handler's result is {type(content).__name__}, not JSON in bytes")
+    return answer
+
+
+def _failure(error: BaseException) -> HandlerFailed:
+    if not isinstance(error, HandlerFailed):
+        return _exception(f"{type(error).__name__}: {error}")
+    content: object = error.result
+    return error if isinstance(content, bytes | None) else HandlerFailed(error.error)
+
+
+def _exception(message: str) -> HandlerFailed:
+    return HandlerFailed(Error(code="exception", message=message))

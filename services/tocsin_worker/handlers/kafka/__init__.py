@@ -1,0 +1,1 @@
+"""The handler `kafka`: produces the payload as a record."""

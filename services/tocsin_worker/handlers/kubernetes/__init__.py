@@ -1,0 +1,1 @@
+"""The handler `kubernetes`: runs a Job in a Kubernetes cluster."""

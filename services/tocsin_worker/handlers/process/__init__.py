@@ -1,0 +1,1 @@
+"""The handler `process`: runs a program on the worker's machine."""

@@ -1,0 +1,1 @@
+"""Tasks: Python functions of the modules that a worker was told to import."""

@@ -1,0 +1,1 @@
+"""Taking runs from the log: reading, choosing fairly, and letting offsets pass."""

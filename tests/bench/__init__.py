@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m tests.bench`, or `make bench`. Not tests: nothing here fails a build."""

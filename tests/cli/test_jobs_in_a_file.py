@@ -1,0 +1,101 @@
+"""Jobs that live in a file: what changes, and making it so."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tocsin
+from tests.gateway.harness import Harness
+
+JOBS = """
+- job_id: a
+  tags: {team: x}
+  schedule: {every: PT1H}
+  handler: {type: noop}
+- job_id: b
+  tags: {team: x}
+  schedule: {cron: "0 7 * * *"}
+  handler: {type: noop}
+"""
+
+
+@pytest.fixture
+def file(folder: Path, harness: Harness) -> Path:
+    """Two jobs of the team x, written and stored."""
+    path = folder / "jobs.yaml"
+    path.write_text(JOBS)
+    return path
+
+
+def listed(tocsin: Tocsin, *options: str) -> list[str]:
+    return [job["job_id"] for job in tocsin("job", "list", "--output", "json", *options).json]
+
+
+def put(tocsin: Tocsin, *options: str) -> dict[str, str]:
+    """What became of each job."""
+    said = tocsin("job", "put", "-f", "jobs.yaml", "--output", "json", *options)
+    assert said.code == 0, said.err
+    return {change["job_id"]: change["action"] for change in said.json}
+
+
+def test_the_same_file_again_changes_nothing(tocsin: Tocsin, file: Path) -> None:
+    assert put(tocsin, "--diff") == {"a": "create", "b": "create"}
+    assert put(tocsin, "--diff") == {"a": "keep", "b": "keep"}
+
+
+def test_a_diff_shows_the_fields_that_change(tocsin: Tocsin, file: Path) -> None:
+    put(tocsin, "--diff")
+    file.write_text(JOBS.replace("PT1H", "PT2H"))
+    said = tocsin("job", "put", "-f", "jobs.yaml", "--diff", "--dry-run")
+
+    assert "-  every: PT1H" in said.out
+    assert "+  every: PT2H" in said.out
+    assert "0 to create, 1 to update, 0 to delete, 1 to keep" in said.out
+    assert put(tocsin, "--diff") == {"a": "update", "b": "keep"}
+
+
+def test_a_pause_is_no_difference(tocsin: Tocsin, file: Path) -> None:
+    put(tocsin, "--diff")
+    tocsin("job", "pause", "a")
+
+    assert put(tocsin, "--diff") == {"a": "keep", "b": "keep"}
+    assert listed(tocsin, "--status", "paused") == ["a"]
+
+
+def test_what_is_gone_from_the_file_goes_within_its_tag(tocsin: Tocsin, file: Path) -> None:
+    put(tocsin, "--diff")
+    tocsin("job", "put", "other", "--every", "1h", "--noop", "--tag", "team=y")
+    file.write_text(JOBS[: JOBS.index("- job_id: b")])
+    tried = put(tocsin, "--prune", "team=x", "--dry-run")
+
+    assert tried == {"a": "keep", "b": "delete"}
+    assert listed(tocsin) == ["a", "b", "other"]
+    put(tocsin, "--prune", "team=x")
+    assert listed(tocsin) == ["a", "other"]
+
+
+def test_a_job_without_the_tag_stops_a_prune(tocsin: Tocsin, file: Path) -> None:
+    file.write_text(JOBS.replace("tags: {team: x}\n", "tags: {}\n", 1))
+    said = tocsin("job", "put", "-f", "jobs.yaml", "--prune", "team=x")
+
+    assert said.code == 2
+    assert "a does not have this tag" in said.err
+    assert listed(tocsin) == []
+
+
+def test_the_file_says_whose_jobs_are_meant(tocsin: Tocsin, file: Path) -> None:
+    file.write_text(JOBS.replace("job_id: a", "job_id: a\n  tenant: acme"))
+    put(tocsin, "--diff")
+
+    assert listed(tocsin) == []
+    assert listed(tocsin, "--tenant", "acme") == ["a", "b"]
+    assert tocsin("job", "put", "-f", "jobs.yaml", "--diff", "--tenant", "other").code == 2
+
+
+def test_a_wrong_job_stops_all(tocsin: Tocsin, file: Path) -> None:
+    file.write_text(JOBS.replace("0 7 * * *", "0 25 * * *"))
+    said = tocsin("job", "put", "-f", "jobs.yaml", "--diff")
+
+    assert said.code == 2
+    assert "/schedule/cron" in said.err
+    assert listed(tocsin) == []

@@ -1,0 +1,141 @@
+"""The client tries again what may stand twice, and nothing else."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tocsin.client import (
+    Client,
+    Conflict,
+    NotFound,
+    TocsinError,
+    Unavailable,
+    Unreachable,
+    exchange,
+)
+
+PROBLEM = {"title": "Kafka did not acknowledge in time", "status": 503, "detail": "again, please"}
+PREVIEW = {"description": "x", "occurrences": []}
+
+
+@pytest.fixture(autouse=True)
+def without_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exchange, "_FIRST_PAUSE_S", 0.0)
+
+
+def client_of(answers: list[Any]) -> tuple[Client, list[httpx.Request]]:
+    """A client that meets these answers or errors one after another, and what it has sent."""
+    sent: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        next_answer = answers.pop(0)
+        if isinstance(next_answer, Exception):
+            raise next_answer
+        if isinstance(next_answer, httpx.Response):
+            return next_answer
+        status, body = next_answer
+        return httpx.Response(status, json=body)
+
+    return Client("http://gateway", transport=httpx.MockTransport(answer)), sent
+
+
+RUN = {
+    "run_id": "default.j.20260101T000000.000Z-m00000000",
+    "tenant": "default",
+    "job_id": "j",
+    "status": "pending",
+    "scheduled_time": "2026-01-01T00:00:00.000Z",
+}
+IN_FLIGHT = (409, {"type": "/problems/in-flight", "detail": "the first is under way"})
+BUSY = (503, PROBLEM)
+LOST = httpx.ReadError("connection lost")
+REFUSED = httpx.ConnectError("refused")
+
+
+@pytest.mark.parametrize("failure", [BUSY, LOST, REFUSED, (502, {})])
+def test_a_read_is_tried_again(failure: Any) -> None:
+    client, sent = client_of([failure, failure, (200, PREVIEW)])
+
+    assert client.preview("j").description == "x"
+    assert len(sent) == 3
+
+
+def test_what_fails_to_the_end_is_told() -> None:
+    client, sent = client_of([BUSY] * 4)
+    with pytest.raises(Unavailable, match="again, please"):
+        client.get("j")
+    assert len(sent) == 4
+
+    client, _ = client_of([LOST] * 4)
+    with pytest.raises(Unreachable, match="is the gateway running"):
+        client.get("j")
+
+
+@pytest.mark.parametrize("failure", [BUSY, LOST, IN_FLIGHT])
+def test_a_trigger_is_repeated_under_the_key_of_the_first(failure: Any) -> None:
+    """It may have taken effect: the gateway answers what it has answered before."""
+    client, sent = client_of([failure, failure, (202, RUN)])
+
+    assert client.trigger("j").run_id == RUN["run_id"]
+    keys = [request.headers["Idempotency-Key"] for request in sent]
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+    client, another = client_of([(202, RUN)])
+    client.trigger("j")
+    assert another[0].headers["Idempotency-Key"] != keys[0]
+
+
+def test_what_exists_or_has_ended_is_not_in_flight() -> None:
+    client, sent = client_of([(409, {"type": "/problems/exists", "detail": "the job exists"})])
+    with pytest.raises(Conflict, match="exists"):
+        client.create({})
+    assert len(sent) == 1
+
+
+def test_a_gateway_that_asks_for_patience_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    client, _ = client_of([httpx.Response(503, headers={"Retry-After": "2"}), (200, PREVIEW)])
+    client.preview("j")
+
+    assert slept == [2.0]
+
+
+@pytest.mark.parametrize("failure", [REFUSED, (503, {"type": "/problems/not-ready"})])
+def test_what_had_no_effect_is_sent_again(failure: Any) -> None:
+    client, sent = client_of([failure, (404, {"detail": "no"})])
+    with pytest.raises(NotFound):
+        client.trigger("j")
+    assert len(sent) == 2
+
+
+@pytest.mark.parametrize("failure", [BUSY, LOST])
+def test_a_conditional_write_carries_a_key_and_a_plain_one_needs_none(failure: Any) -> None:
+    """The first may have taken effect: without the key the second would meet it as a conflict."""
+    client, sent = client_of([failure, (412, {"detail": "no"}), (404, {"detail": "no"})])
+    with pytest.raises(Conflict):
+        client.put("j", if_revision=3)
+    with pytest.raises(NotFound):
+        client.put("j")
+
+    assert ["Idempotency-Key" in request.headers for request in sent] == [True, True, False]
+
+
+def test_what_a_lost_delete_has_deleted_is_deleted() -> None:
+    client, _ = client_of([LOST, (404, {"detail": "no"})])
+    client.delete("j")
+
+    client, _ = client_of([(404, {"detail": "no"})])
+    with pytest.raises(NotFound):
+        client.delete("j")
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, {}), (200, []), (200, {"items": [{}]}), (404, "nothing"), (301, {})]
+)
+def test_another_server_at_the_address_is_told(status: int, body: Any) -> None:
+    client, _ = client_of([(status, body)])
+    with pytest.raises(TocsinError):
+        list(client.list())

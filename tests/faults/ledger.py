@@ -1,0 +1,111 @@
+"""What has been committed of runs, events and outcomes, read as it comes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from typing import NamedTuple
+
+from tests.faults.installation import PARTITIONS, Installation
+from tests.faults.waiting import until
+from tocsin.broker.errors import Retry
+from tocsin.broker.port import Record, TopicPartition
+from tocsin.model.events import Event
+from tocsin.model.jobs import PRIORITIES
+from tocsin.model.runs import Outcome, Run
+from tocsin.wire.codec import EVENT, OUTCOME, RUN
+
+BATCH = 10_000
+WAIT_S = 0.1
+
+
+class Emitted(NamedTuple):
+    """A run as it stands in the log; `partition`: its job's."""
+
+    run: Run
+    partition: int
+    append_ms: int
+
+
+class Ledger:
+    """Reads committed records only. `close` it at last."""
+
+    def __init__(self, installation: Installation) -> None:
+        self.emitted: list[Emitted] = []
+        self.events: list[Event] = []
+        self.outcomes: list[Outcome] = []
+        self._installation = installation
+        topics = installation.topics
+        self._take: dict[str, Callable[[Record], None]] = {
+            topics.events: lambda r: self.events.append(EVENT.decode(r.value or b"")),
+            topics.outcomes: lambda r: self.outcomes.append(OUTCOME.decode(r.value or b"")),
+            **{topics.runs(priority): self._take_run for priority in PRIORITIES},
+        }
+        self._places = [TopicPartition(t, p) for t in self._take for p in range(PARTITIONS)]
+        self._reader = installation.cluster.log_reader()
+        self._reader.assign(dict.fromkeys(self._places, 0))
+
+    def close(self) -> None:
+        self._reader.close()
+
+    def read(self) -> None:
+        """What has come since the last time; nothing while the broker is away."""
+        with suppress(Retry):
+            for record in self._reader.poll_batch(BATCH, WAIT_S):
+                self._take[record.topic](record)
+
+    def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Read until the condition holds."""
+
+        def holds() -> bool:
+            self.read()
+            return condition()
+
+        until(holds, what)
+
+    def read_to_end(self) -> None:
+        """All that has been committed by now, and what is being committed."""
+        self._read_up_to(self._installation.high_watermarks(self._places))
+
+    def read_committed(self) -> None:
+        """All that has been committed by now, before the first open transaction."""
+        self._read_up_to(self._installation.stable_offsets(self._places))
+
+    def _read_up_to(self, ends: dict[TopicPartition, int]) -> None:
+        self.until(
+            lambda: all(self._reader.position(place) >= end for place, end in ends.items()),
+            "the log can be read to its end",
+        )
+
+    def until_fired(self, partitions: Collection[int], after_ms: int) -> int:
+        """When the first run of these partitions was appended later than that; waits for it."""
+        self.until(
+            lambda: any(self._appended(partitions, after_ms)), f"one of {set(partitions)} fires"
+        )
+        return min(self._appended(partitions, after_ms))
+
+    @property
+    def succeeded(self) -> set[str]:
+        """Ids of the runs that have succeeded."""
+        return {outcome.run_id for outcome in self.outcomes if outcome.kind == "succeeded"}
+
+    @property
+    def attempts(self) -> dict[str, Counter[int]]:
+        """By run id: how often each attempt was emitted."""
+        found: defaultdict[str, Counter[int]] = defaultdict(Counter)
+        for run, _, _ in self.emitted:
+            found[run.run_id][run.attempt] += 1
+        return found
+
+    def claimed_by(self, node: str) -> set[str]:
+        """Ids of the runs that a worker has claimed whose node id is this."""
+        started = (outcome for outcome in self.outcomes if outcome.kind == "started")
+        return {o.run_id for o in started if o.worker.startswith(f"{node}-")}
+
+    def _appended(self, partitions: Collection[int], after_ms: int) -> list[int]:
+        times = (e.append_ms for e in self.emitted if e.partition in partitions)
+        return [time for time in times if time > after_ms]
+
+    def _take_run(self, record: Record) -> None:
+        run = RUN.decode(record.value or b"")
+        partition = self._installation.created[run.job_id].partition
+        self.emitted.append(Emitted(run, partition, record.timestamp))

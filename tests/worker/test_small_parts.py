@@ -1,0 +1,140 @@
+"""Slots, limits, cancels, colleagues."""
+
+from typing import cast
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.worker.support import NOW, ManualTimers
+from tocsin.model.runs import Cancel, Error, ErrorCode, Worker
+from tocsin_worker.cancels import RETENTION_MS, CancelBook
+from tocsin_worker.limits import ERROR_BYTES, RESULT_BYTES, bounded_error, bounded_result
+from tocsin_worker.report import FRESH_MS, Colleagues
+from tocsin_worker.slots import Slots
+
+
+def test_slots_know_for_how_long_none_has_been_free() -> None:
+    timers = ManualTimers()
+    slots = Slots(2, timers)
+    slots.take()
+    timers.advance(1_000)
+    assert (slots.free, slots.full_ms) == (1, 0)
+    slots.take()
+    timers.advance(500)
+    assert (slots.free, slots.full_ms) == (0, 500)
+    slots.give_back()
+    slots.take()
+    assert slots.full_ms == 0, "a slot that was free for a moment was free"
+    with pytest.raises(RuntimeError):
+        slots.take()
+
+
+@given(st.text(max_size=20_000))
+def test_an_error_message_fits_and_is_text(text: str) -> None:
+    message = bounded_error(Error(code="exception", message=text)).message
+    assert len(message.encode()) <= ERROR_BYTES
+    if len(text.encode()) <= ERROR_BYTES:
+        assert message == text
+
+
+def test_an_error_code_that_is_none_is_told_in_the_message() -> None:
+    error = bounded_error(Error(code=cast("ErrorCode", "on_fire"), message="hot", permanent=True))
+    assert error == Error(code="exception", message="on_fire: hot", permanent=True)
+
+
+def test_a_message_that_is_no_text_is_escaped() -> None:
+    error = bounded_error(Error(code="exception", message="a\ud800b"))
+    assert error.message == "a\\ud800b"
+
+
+@given(st.binary(max_size=64) | st.integers(RESULT_BYTES - 1, RESULT_BYTES + 1).map(bytes))
+def test_a_result_over_the_limit_is_replaced_by_json_that_says_so(result: bytes) -> None:
+    kept = bounded_result(result)
+    assert kept is not None
+    if len(result) <= RESULT_BYTES:
+        assert kept == result
+    else:
+        stands_for_it = msgspec.json.decode(kept)
+        assert (stands_for_it["truncated"], stands_for_it["bytes"]) == (True, len(result))
+        assert len(kept) <= RESULT_BYTES
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("rs"), st.integers(1, 4), st.sampled_from([None, "me", "another"])
+        )
+    ),
+    st.sampled_from("rs"),
+    st.integers(1, 5),
+)
+def test_a_cancel_covers_all_attempts_up_to_the_one_it_names_here_or_everywhere(
+    cancels: list[tuple[str, int, str | None]], run_id: str, attempt: int
+) -> None:
+    book = CancelBook("me")
+    for run, highest, worker in cancels:
+        book.add(Cancel(run_id=run, attempt=highest, worker=worker), NOW)
+    assert book.covers(run_id, attempt) == any(
+        run == run_id and attempt <= highest and worker in {None, "me"}
+        for run, highest, worker in cancels
+    )
+
+
+def test_cancels_are_kept_as_long_as_a_run_can_wait() -> None:
+    book = CancelBook("me")
+    book.add(Cancel(run_id="r", attempt=1), NOW)
+    book.forget(NOW + RETENTION_MS)
+    assert book.covers("r", 1)
+    book.forget(NOW + RETENTION_MS + 1)
+    assert len(book) == 0
+
+
+def a_report(worker: str, **fields: object) -> Worker:
+    report = Worker(
+        worker=worker,
+        pool="default",
+        handlers=["http", "noop"],
+        slots=8,
+        free=1,
+        partitions=[],
+        time=NOW,
+    )
+    return msgspec.structs.replace(report, **fields)
+
+
+def colleagues(timers: ManualTimers, *reports: Worker) -> Colleagues:
+    known = Colleagues("me", "default", ["noop", "http"], timers)
+    for report in reports:
+        known.heard(report)
+    return known
+
+
+def test_a_colleague_with_a_free_slot_and_the_same_handlers_could_take_runs() -> None:
+    assert colleagues(ManualTimers(), a_report("other")).could_take()
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        a_report("me"),
+        a_report("other", free=0),
+        a_report("other", pool="another"),
+        a_report("other", handlers=["noop"]),
+    ],
+)
+def test_nobody_else_could(report: Worker) -> None:
+    assert not colleagues(ManualTimers(), report).could_take()
+
+
+def test_an_old_report_is_not_believed() -> None:
+    timers = ManualTimers()
+    known = colleagues(timers, a_report("other"))
+    timers.advance(FRESH_MS)
+    assert not known.could_take()
+
+
+def test_the_latest_report_counts() -> None:
+    known = colleagues(ManualTimers(), a_report("other"), a_report("other", free=0))
+    assert not known.could_take()
