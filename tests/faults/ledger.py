@@ -96,10 +96,12 @@ class Ledger:
             found[run.run_id][run.attempt] += 1
         return found
 
-    def claimed_by(self, node: str) -> set[str]:
-        """Ids of the runs that a worker has claimed whose node id is this."""
+    def claimed_by(self, node: str, attempt: int | None = None) -> set[str]:
+        """Ids of the runs that a worker has claimed whose node id is this, in any attempt or in
+        the one given. A record that is read again is claimed again: not each claim holds."""
         started = (outcome for outcome in self.outcomes if outcome.kind == "started")
-        return {o.run_id for o in started if o.worker.startswith(f"{node}-")}
+        claims = (o for o in started if attempt in (None, o.attempt))
+        return {o.run_id for o in claims if o.worker.startswith(f"{node}-")}
 
     def _appended(self, partitions: Collection[int], after_ms: int) -> list[int]:
         times = (e.append_ms for e in self.emitted if e.partition in partitions)

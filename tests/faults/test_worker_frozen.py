@@ -31,7 +31,9 @@ def test_b082_what_a_frozen_worker_says_late_starts_no_second_chain_and_b083_it_
         ledger.until(lambda: len(ledger.claimed_by("frozen")) == 4, "all are claimed")
         frozen.freeze()
         other = crew.worker("other", NODE_ID="other", LEASE=LEASE)
-        ledger.until(lambda: len(ledger.claimed_by("other")) == 4, "another has taken them over")
+        ledger.until(
+            lambda: len(ledger.claimed_by("other", attempt=2)) == 4, "another has taken them over"
+        )
         frozen.wake()
         ledger.until(lambda: len(failed_by(ledger, "frozen")) == 4, "it notices what it has lost")
         site.let_go()
