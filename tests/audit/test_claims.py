@@ -208,6 +208,17 @@ def test_max_runs_ends_what_is_owed_until_the_job_is_made_anew() -> None:
     assert log.audit().named == {(70, "missed")}
 
 
+def test_a_one_off_in_the_past_of_a_job_made_anew_gives_the_job_before_no_more_runs() -> None:
+    log = Log()
+    log.accept(0, max_runs=1)
+    log.run(10)
+    log.accept(55, None)
+    log.accept(60, '{"at": "2026-09-21T14:13:44Z"}', max_runs=1)
+    log.run(24)
+    log.watermark(75)
+    assert log.audit().named == set()
+
+
 def test_a_run_of_a_definition_that_stood_for_no_time_counts_for_the_limit() -> None:
     log = Log()
     log.accept(5, max_runs=1)

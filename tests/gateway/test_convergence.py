@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,7 +11,7 @@ from tests.gateway.fake_scheduler import outcome_of, whole_run
 from tocsin.broker.port import Record
 from tocsin.model.events import Event, EventType
 from tocsin.model.jobs import Handler, Job
-from tocsin.model.runs import Dead, Error, OutcomeKind, Run
+from tocsin.model.runs import UNSIGNED, Dead, Error, OutcomeKind, Run
 from tocsin.timetable import ScheduleFields
 from tocsin_gateway.projection.attempts import Attempt
 from tocsin_gateway.projection.history import RunRow
@@ -49,7 +50,7 @@ streams = st.tuples(
             lambda n, kind, worker, late: report(n, kind, worker, late),
             numbers,
             st.sampled_from(KINDS),
-            st.sampled_from(["w1", "w2"]),
+            st.sampled_from(["w1", "w2", UNSIGNED]),
             st.integers(0, 99),
         ),
         max_size=6,
@@ -130,6 +131,12 @@ def test_every_interleaving_gives_the_same_history(
     one, other = orders
 
     assert folded(one) == folded(other)
+
+
+@pytest.mark.parametrize("kind", ["cancelled", "expired"])
+def test_what_no_worker_has_signed_is_left_to_the_event(kind: OutcomeKind) -> None:
+    facts = [emission(1, 0), report(1, "started", "w1", 0), decision(1, "cancelled", 5)]
+    assert folded([*facts, report(1, kind, UNSIGNED, 50)]) == folded(facts)
 
 
 @settings(max_examples=200, deadline=None)

@@ -217,4 +217,5 @@ class World:
         self.checkpoint = Checkpoint(log.committed, log.place, len(log.state))
         partition = Partition(self.store, self.config, log.place, log.committed)
         partition.start_leases(self.now)
+        partition.remember(log.topic(Source.OUTCOMES)[: log.committed.outcomes])
         return partition

@@ -10,6 +10,9 @@ Cause = Literal["schedule", "catch_up", "manual", "backfill", "redrive"]
 OutcomeKind = Literal[
     "started", "heartbeat", "deferred", "succeeded", "failed", "cancelled", "expired", "declined"
 ]
+UNSIGNED = ""
+"""In the place of a worker's name where the scheduler itself says how a run has ended."""
+
 SaidType = Literal["started", "deferred", "succeeded", "failed"]
 """Kinds of outcomes that are news as such: on the others the scheduler decides, and says so."""
 
@@ -96,6 +99,11 @@ class Outcome(Value, frozen=True, kw_only=True):
     @property
     def key(self) -> JobKey:
         return JobKey(self.tenant, self.job_id)
+
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether it is the scheduler's own word for the end of a run, beside an event."""
+        return self.worker == UNSIGNED and self.kind in ("cancelled", "expired")
 
 
 class Dead(Value, frozen=True, kw_only=True):

@@ -1,6 +1,7 @@
 """One job's accounts, judged."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -95,26 +96,24 @@ def _contradiction(account: Account) -> str:
 
 
 class _Limits:
-    """Follows `max_runs`, which counts the runs since a job was created."""
+    """Follows `max_runs`, which counts the runs since a job was created. A one-off may be owed for
+    an instant before the job was created anew, so the times of two lives may come in turns."""
 
     def __init__(self, definitions: Sequence[Definition], *, whole: bool) -> None:
         self._definitions = definitions
         self._births = _births(definitions)
         self._whole = whole
-        self._birth = -1
-        self._used = 0
+        self._used: Counter[int] = Counter()
 
     def pass_by(self, account: Account) -> bool:
         """Count the account's run; whether its definition's runs were used up before."""
         by = self._in_force(account)
         if by is None:
             return False
-        if self._births[by] != self._birth:
-            self._birth, self._used = self._births[by], 0
-        limit = self._definitions[by].max_runs
-        unknown = self._birth == 0 and not self._whole
-        used_up = limit is not None and (unknown or self._used >= limit)
-        self._used += account.runs > 0
+        birth, limit = self._births[by], self._definitions[by].max_runs
+        unknown = birth == 0 and not self._whole
+        used_up = limit is not None and (unknown or self._used[birth] >= limit)
+        self._used[birth] += account.runs > 0
         return used_up
 
     def _in_force(self, account: Account) -> int | None:

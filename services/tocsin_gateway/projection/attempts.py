@@ -106,8 +106,8 @@ def emitted(attempt: Attempt, run: Run) -> Attempt:
 
 def heard(attempt: Attempt, outcome: Outcome) -> Attempt:
     """An outcome in the order of the outcomes topic: the first claimant's counts, a success
-    anyone's, and nothing after a success."""
-    rank = _HEARD.get(outcome.kind, 0)
+    anyone's, and nothing after a success. What no worker has signed stands in an event, too."""
+    rank = 0 if outcome.is_unsigned else _HEARD.get(outcome.kind, 0)
     if rank <= (_HEARD[attempt.heard] if attempt.heard else 0):
         return attempt
     is_claimant = attempt.worker in (None, outcome.worker)

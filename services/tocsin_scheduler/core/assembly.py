@@ -9,6 +9,7 @@ from tocsin_scheduler.core.definitions import Definitions
 from tocsin_scheduler.core.due_loop import DueLoop
 from tocsin_scheduler.core.edits import Edits
 from tocsin_scheduler.core.emission import Emission
+from tocsin_scheduler.core.endings import Endings
 from tocsin_scheduler.core.failures import Failures
 from tocsin_scheduler.core.occurrences import Occurrences
 from tocsin_scheduler.core.one_offs import OneOffs
@@ -39,11 +40,12 @@ class Parts:
 def assemble(store: Store, config: CoreConfig) -> Parts:
     book = Book(Overlay(store), config)
     emission = Emission(config)
-    stopping = Stopping(book, emission, config)
-    occurrences = Occurrences(book, emission, stopping, config)
+    endings = Endings(book, emission)
+    stopping = Stopping(book, emission, endings, config)
+    occurrences = Occurrences(book, emission, stopping, endings, config)
     backlogs = Backlogs(book, emission, occurrences)
     one_offs = OneOffs(book, occurrences, backlogs, config)
-    edits = Edits(book, emission, occurrences, backlogs, one_offs, stopping, config)
+    edits = Edits(book, emission, occurrences, backlogs, one_offs, stopping, endings, config)
     failures = Failures(book, emission, occurrences, config)
     upkeep = Upkeep(book, emission, edits, config)
     return Parts(
@@ -51,8 +53,8 @@ def assemble(store: Store, config: CoreConfig) -> Parts:
         definitions=Definitions(book, emission, edits, config),
         edits=edits,
         signals=Signals(book, emission, occurrences, failures, stopping),
-        outcomes=Outcomes(book, emission, occurrences, failures, config),
+        outcomes=Outcomes(book, emission, occurrences, failures, endings, config),
         due_loop=DueLoop(book, backlogs, occurrences),
-        timers=Timers(book, emission, occurrences, failures, stopping, upkeep, config),
+        timers=Timers(book, occurrences, failures, endings, upkeep, config),
         ranges=Ranges(book, emission, occurrences),
     )

@@ -24,6 +24,7 @@ from tocsin_scheduler.core.book import NO_STATE, Book
 from tocsin_scheduler.core.config import CoreConfig
 from tocsin_scheduler.core.due import Course, Due, course_of
 from tocsin_scheduler.core.emission import Emission, whole_run
+from tocsin_scheduler.core.endings import Endings
 from tocsin_scheduler.core.firing import Firing, firing_of
 from tocsin_scheduler.core.occurrences import Occurrences
 from tocsin_scheduler.core.one_offs import Before, OneOff, OneOffs, one_off
@@ -70,6 +71,7 @@ class Edits:
         backlogs: Backlogs,
         one_offs: OneOffs,
         stopping: Stopping,
+        endings: Endings,
         config: CoreConfig,
     ) -> None:
         self._book = book
@@ -78,6 +80,7 @@ class Edits:
         self._backlogs = backlogs
         self._one_offs = one_offs
         self._stopping = stopping
+        self._endings = endings
         self._longest_jitter_ms = config.longest_jitter_ms
 
     def change(
@@ -304,16 +307,7 @@ class Edits:
         self._stopping.drop_ranges(turn, key, "the job was deleted")
         for name, run in self._book.run_states(key):
             if run.phase in ("waiting", "retrying", "deferred"):
-                self._book.put_run_state(key, name, None)
-                self._emission.about(
-                    turn,
-                    key,
-                    "cancelled",
-                    "the job was deleted",
-                    name=name,
-                    scheduled_time=run.scheduled_time,
-                    attempt=run.attempt,
-                )
+                self._endings.end(turn, key, name, run, "cancelled", "the job was deleted")
         state = self._book.job_state(key)
         self._book.put_job_state(
             key, msgspec.structs.replace(state, used_runs=0, failures=0, completed=None)

@@ -15,6 +15,7 @@ from tocsin.model.state import RunState
 from tocsin_scheduler.core.book import Book, Presence
 from tocsin_scheduler.core.config import CoreConfig
 from tocsin_scheduler.core.emission import Emission, again, whole_run
+from tocsin_scheduler.core.endings import Endings
 from tocsin_scheduler.core.firing import Firing
 from tocsin_scheduler.core.place import instant_of
 from tocsin_scheduler.core.stopping import Stopping
@@ -33,11 +34,17 @@ class Occurrences:
     """Emits, buffers, skips; keeps the state of what it emits where a policy needs it."""
 
     def __init__(
-        self, book: Book, emission: Emission, stopping: Stopping, config: CoreConfig
+        self,
+        book: Book,
+        emission: Emission,
+        stopping: Stopping,
+        endings: Endings,
+        config: CoreConfig,
     ) -> None:
         self._book = book
         self._emission = emission
         self._stopping = stopping
+        self._endings = endings
         self._config = config
 
     def arrive(
@@ -117,8 +124,9 @@ class Occurrences:
 
     def _drop(self, turn: Turn, key: bytes, run: Run, reason: str) -> None:
         """A run that was held, and does not come to be."""
-        if self._book.run_state(key, run.run_id) is not None:
-            self._book.put_run_state(key, run.run_id, None)
+        state = self._book.run_state(key, run.run_id)
+        if state is not None:
+            self._endings.close(turn, key, run.run_id, state, "cancelled")
         self._skip(turn, key, run, reason)
 
     def meet(self, turn: Turn, key: bytes, run: Run, overlap: Overlap, presence: Presence) -> None:

@@ -19,6 +19,7 @@ from tocsin.model.state import RunState
 from tocsin_scheduler.core.book import Book
 from tocsin_scheduler.core.config import CoreConfig
 from tocsin_scheduler.core.emission import Emission, again
+from tocsin_scheduler.core.endings import Endings
 from tocsin_scheduler.core.failures import Failures
 from tocsin_scheduler.core.occurrences import COUNTED, Occurrences, pending, sent_away
 from tocsin_scheduler.core.place import run_key
@@ -50,12 +51,14 @@ class Outcomes:
         emission: Emission,
         occurrences: Occurrences,
         failures: Failures,
+        endings: Endings,
         config: CoreConfig,
     ) -> None:
         self._book = book
         self._emission = emission
         self._occurrences = occurrences
         self._failures = failures
+        self._endings = endings
         self._config = config
         self._known: dict[OutcomeKind, Callable[[Turn, bytes, Outcome, RunState, int], None]] = {
             "succeeded": self._succeeded,
@@ -79,7 +82,9 @@ class Outcomes:
 
     def apply(self, turn: Turn, key: bytes, outcome: Outcome, append_time: int) -> None:
         state = self._book.run_state(key, outcome.run_id)
-        if state is not None:
+        if outcome.is_unsigned:
+            self._book.put_ended(outcome.run_id, append_time)
+        elif state is not None:
             self._known[outcome.kind](turn, key, outcome, state, append_time)
         else:
             self._of_unknown(turn, key, outcome, append_time)
@@ -138,8 +143,7 @@ class Outcomes:
         if not self._is_current(outcome, state):
             return
         if state.phase == "cancelling":
-            self._over(turn, key, outcome, append_time)
-            self._note(turn, key, outcome, "it failed while it was being stopped", "cancelled")
+            self._stopped(turn, key, outcome, state, "it failed while it was being stopped")
         elif outcome.run is not None:
             run = msgspec.structs.replace(outcome.run, tracked=True)
             self._failures.failed(turn, run, outcome, append_time)
@@ -176,8 +180,7 @@ class Outcomes:
         if outcome.attempt != state.attempt or outcome.run is None:
             return
         if state.phase == "cancelling":
-            self._over(turn, key, outcome, append_time)
-            self._note(turn, key, outcome, "it was handed back while being stopped", "cancelled")
+            self._stopped(turn, key, outcome, state, "it was handed back while being stopped")
         elif self._is_current(outcome, state) and self._is_of(outcome.run, state):
             self._emit_again(turn, key, outcome.run, outcome, append_time)
 
@@ -202,6 +205,13 @@ class Outcomes:
         reason = "a worker stopped it" if kind == "cancelled" else "queue_timeout: not started"
         self._over(turn, key, outcome, append_time)
         self._note(turn, key, outcome, reason, "cancelled" if kind == "cancelled" else "expired")
+
+    def _stopped(
+        self, turn: Turn, key: bytes, outcome: Outcome, state: RunState, reason: str
+    ) -> None:
+        """It was being cancelled, and its worker says something else of its end."""
+        self._endings.end(turn, key, outcome.run_id, state, "cancelled", reason)
+        self._occurrences.released(turn, key)
 
     def _over(self, turn: Turn, key: bytes, outcome: Outcome, append_time: int) -> None:
         self._book.put_run_state(key, outcome.run_id, None)

@@ -10,6 +10,7 @@ from tocsin_scheduler.core.book import Book
 from tocsin_scheduler.core.config import CoreConfig
 from tocsin_scheduler.core.due import Due, course_over
 from tocsin_scheduler.core.emission import Emission
+from tocsin_scheduler.core.endings import Endings
 from tocsin_scheduler.core.turn import Turn
 
 
@@ -20,9 +21,12 @@ class Stopping:
     within which a worker claims what it executes.
     """
 
-    def __init__(self, book: Book, emission: Emission, config: CoreConfig) -> None:
+    def __init__(
+        self, book: Book, emission: Emission, endings: Endings, config: CoreConfig
+    ) -> None:
         self._book = book
         self._emission = emission
+        self._endings = endings
         self._config = config
 
     def stop_all(self, turn: Turn, key: bytes, reason: str) -> None:
@@ -43,23 +47,7 @@ class Stopping:
             )
             self._book.put_run_state(key, name, stopping)
         else:
-            self.end_cancelled(turn, key, name, state, reason)
-
-    def end_cancelled(
-        self, turn: Turn, key: bytes, name: str, state: RunState, reason: str
-    ) -> None:
-        """The run is over, without a result."""
-        self._book.put_run_state(key, name, None)
-        self._book.put_ended(name, turn.now)
-        self._emission.about(
-            turn,
-            key,
-            "cancelled",
-            reason,
-            name=name,
-            scheduled_time=state.scheduled_time,
-            attempt=state.attempt,
-        )
+            self._endings.end(turn, key, name, state, "cancelled", reason)
 
     def drop_ranges(self, turn: Turn, key: bytes, reason: str) -> None:
         """What is left of backlogs is missed, of backfills skipped; each in a counted event."""

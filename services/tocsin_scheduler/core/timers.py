@@ -12,11 +12,11 @@ from tocsin.model.runs import Error
 from tocsin.model.state import Phase, RunState
 from tocsin_scheduler.core.book import Book
 from tocsin_scheduler.core.config import CoreConfig
-from tocsin_scheduler.core.emission import Emission, again, resumed
+from tocsin_scheduler.core.emission import again, resumed
+from tocsin_scheduler.core.endings import Endings
 from tocsin_scheduler.core.failures import Failures, lease_lost
 from tocsin_scheduler.core.occurrences import Occurrences
 from tocsin_scheduler.core.place import run_key
-from tocsin_scheduler.core.stopping import Stopping
 from tocsin_scheduler.core.turn import Turn
 from tocsin_scheduler.core.upkeep import Upkeep
 
@@ -31,18 +31,16 @@ class Timers:
     def __init__(
         self,
         book: Book,
-        emission: Emission,
         occurrences: Occurrences,
         failures: Failures,
-        stopping: Stopping,
+        endings: Endings,
         upkeep: Upkeep,
         config: CoreConfig,
     ) -> None:
         self._book = book
-        self._emission = emission
         self._occurrences = occurrences
         self._failures = failures
-        self._stopping = stopping
+        self._endings = endings
         self._upkeep = upkeep
         self._config = config
         self.leases_from = 0
@@ -88,17 +86,8 @@ class Timers:
         """Nobody has said anything of it within its queue time-out: it is lost."""
         if not self._is_over(turn, state.deadline):
             return state.deadline
-        self._book.put_run_state(key, run_id, None)
-        self._book.put_ended(run_id, turn.now)
-        self._emission.about(
-            turn,
-            key,
-            "expired",
-            "queue_timeout: no worker has started it in time",
-            name=run_id,
-            scheduled_time=state.scheduled_time,
-            attempt=state.attempt,
-        )
+        reason = "queue_timeout: no worker has started it in time"
+        self._endings.end(turn, key, run_id, state, "expired", reason)
         self._occurrences.released(turn, key)
         return None
 
@@ -117,7 +106,8 @@ class Timers:
         end = state.deadline if state.worker is None else self._lease_end(key, run_id, state)
         if not self._is_over(turn, end):
             return end
-        self._stopping.end_cancelled(turn, key, run_id, state, "stopped before it had started")
+        reason = "stopped before it had started"
+        self._endings.end(turn, key, run_id, state, "cancelled", reason)
         self._occurrences.released(turn, key)
         return None
 
