@@ -227,14 +227,19 @@ def test_existing_topics_are_listed(world: World) -> None:
 
 
 def test_an_instant_is_found_in_the_log(world: World) -> None:
-    place, empty = world.place(), world.place()
+    place, other, empty = world.place(), world.place(), world.place()
     world.write(place, b"a", b"b")
     reader = world.reader()
     reader.assign({place: 0})
     first, last = read(reader, 2)
-    assert reader.offsets_since([place], first.timestamp, PATIENCE) == {place: 0}
+    world.write(other, b"c")
+    reader.assign({other: 0})
+    (other_first,) = read(reader, 1)
+    assert reader.offsets_since({place: first.timestamp}, PATIENCE) == {place: 0}
     later = last.timestamp + 1
-    assert reader.offsets_since([place, empty], later, PATIENCE) == {place: 2, empty: 0}
+    assert reader.offsets_since({place: later, empty: later}, PATIENCE) == {place: 2, empty: 0}
+    asked = {place: later, empty: first.timestamp, other: other_first.timestamp}
+    assert reader.offsets_since(asked, PATIENCE) == {place: 2, empty: 0, other: 0}
 
 
 def test_nothing_is_committed_at_first(world: World) -> None:

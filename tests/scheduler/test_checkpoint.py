@@ -5,9 +5,11 @@ import pytest
 from tests.scheduler.nodes import PARTITIONS, TOPICS, Town
 from tocsin.broker.port import Committed
 from tocsin.wire.headers import SourceIds
+from tocsin_scheduler.core.place import end_of
 from tocsin_scheduler.shell.checkpoint import HOUR_MS, Checkpoint, objection
 from tocsin_scheduler.shell.estate import Estate, Stretch
 from tocsin_scheduler.shell.log_identity import LogIdentity
+from tocsin_scheduler.shell.metadata import Mark, encode_mark
 from tocsin_scheduler.store.memory import MemoryStores
 
 DAY_MS = 24 * HOUR_MS
@@ -45,6 +47,14 @@ def test_b159_a_store_older_than_compaction_leaves_whole_is_not_used() -> None:
     assert (
         says(checkpoint(age_ms=23 * HOUR_MS + 1)) == "it is older than what compaction leaves whole"
     )
+
+
+def test_its_age_is_judged_by_the_last_watermark_too_where_the_clock_is_behind() -> None:
+    place = end_of(NOW + 2 * DAY_MS)
+    estate = ESTATE._replace(jobs=Committed(50, encode_mark(Mark(place, None))))
+    found = checkpoint(age_ms=0)
+    told = objection(found, LOG, estate, NOW, DAY_MS)
+    assert told == "it is older than what compaction leaves whole"
 
 
 @pytest.mark.parametrize(

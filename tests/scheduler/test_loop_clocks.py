@@ -3,6 +3,7 @@
 import pytest
 
 from tests.scheduler.nodes import Town
+from tests.scheduler.outcomes import outcome_of
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -75,6 +76,27 @@ def test_a_clock_that_steps_fires_nothing_early_and_silences_nothing(
     assert earliest(town) >= -EARLIEST_MS
     assert town.doubled() == []
     assert town.times("job-0") == list(range(5, 211, 5))
+
+
+@pytest.mark.parametrize("off_ms", [-HOUR_MS, 0, HOUR_MS])
+def test_a_successor_whose_clock_is_wrong_knows_which_runs_have_ended(off_ms: int) -> None:
+    """What is said again of a run that has succeeded starts no second attempt."""
+    town = Town()
+    town.put("job-0", every_s=5, overlap="allow_all")
+    node = town.node("a")
+    town.settle()
+    town.pass_time(6_000)
+    (run,) = town.runs()
+    for kind in ("started", "succeeded"):
+        town.say(outcome_of(run, kind, town.clock.now_ms()))
+        town.pass_time(1_000)
+    town.delete("job-0")
+    town.kill(node)
+    town.node("b", off_ms=off_ms)
+    town.say(outcome_of(run, "started", town.clock.now_ms()))
+    town.pass_time(5 * MINUTE_MS)
+    assert {run.attempt for run in town.runs()} == {1}
+    assert not [event for event in town.events() if event.type == "lease_expired"]
 
 
 def test_b108_a_timer_does_not_sleep_through_a_suspend() -> None:

@@ -201,10 +201,10 @@ class LogReader(Protocol):
         `UNCOMMITTED` reader the high watermark. One request for all partitions of a broker."""
 
     def offsets_since(
-        self, partitions: Collection[TopicPartition], instant_ms: int, timeout: float
+        self, instants: Mapping[TopicPartition, int], timeout: float
     ) -> dict[TopicPartition, int]:
-        """The lowest offsets of records appended at that instant or later; where there is none,
-        the end."""
+        """The lowest offsets of records appended at these instants, epoch milliseconds, or later;
+        where there is none, the end."""
 
     def committed(
         self, partitions: Collection[TopicPartition], timeout: float

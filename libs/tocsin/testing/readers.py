@@ -78,11 +78,12 @@ class Cursors:
     def end_offsets(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         return {tp: self._find_log(tp).end(self._isolation) for tp in partitions}
 
-    def offsets_since(
-        self, partitions: Collection[TopicPartition], instant_ms: int
-    ) -> dict[TopicPartition, int]:
-        ends = self.end_offsets(partitions)
-        return {tp: self._find_log(tp).offset_since(instant_ms, ends[tp]) for tp in partitions}
+    def offsets_since(self, instants: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        ends = self.end_offsets(instants)
+        return {
+            tp: self._find_log(tp).offset_since(instant, ends[tp])
+            for tp, instant in instants.items()
+        }
 
     def _read_one(self, tp: TopicPartition, limit: int) -> list[Record]:
         position = self._positions[tp]
@@ -152,10 +153,10 @@ class MemoryLogReader:
             return self._cursors.end_offsets(partitions)
 
     def offsets_since(
-        self, partitions: Collection[TopicPartition], instant_ms: int, timeout: float
+        self, instants: Mapping[TopicPartition, int], timeout: float
     ) -> dict[TopicPartition, int]:
         with self._faults.during("end_offsets"):
-            return self._cursors.offsets_since(partitions, instant_ms)
+            return self._cursors.offsets_since(instants)
 
     def committed(
         self, partitions: Collection[TopicPartition], timeout: float

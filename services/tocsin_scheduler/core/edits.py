@@ -149,12 +149,22 @@ class Edits:
         return due is not None
 
     def leave(self, place: bytes, key: bytes) -> None:
-        """Take what `enter` put at `place` out of the due index; also where a run that waited
-        has used up `max_runs` since."""
+        """Take what `enter` put at `place` out of the due index."""
         side = side_of(self._book.held(key))
         due = None if side is None else self._next_place(place, key, side)
         if due is not None:
             self._book.delete_due(due.place)
+        if side is not None and self._is_used_up(key, side):
+            self._leave_settled(place, key, side)
+
+    def _leave_settled(self, place: bytes, key: bytes, side: Side) -> None:
+        """Where the last of `max_runs` had waited, the job's next occurrence stood in the index
+        when that run settled the job beyond it."""
+        settled = self._book.job_state(key).settled or 0
+        due = side.course.beyond(self._first_base(place, side.held), place)
+        while due is not None and due.nominal <= settled:
+            self._book.delete_due(due.place)
+            due = side.course.after(due.nominal)
 
     def upcoming(self, place: bytes, key: bytes, side: Side) -> Due | None:
         """The first unaccounted occurrence of what is held, or None."""
@@ -176,8 +186,12 @@ class Edits:
         """Occurrences up to this nominal time are accounted, or were never the definition's."""
         settled = self._book.job_state(key).settled
         if settled is None:
-            settled = instant_of(place) - self._longest_jitter_ms
+            return self._first_base(place, held)
         return max(held.timestamp, settled)
+
+    def _first_base(self, place: bytes, held: Held) -> int:
+        """Where no settled time is known."""
+        return max(held.timestamp, instant_of(place) - self._longest_jitter_ms)
 
     def _close(self, turn: Turn, key: bytes, old: Side, t: int, *, deleted: bool) -> None:
         """Step 1."""

@@ -88,9 +88,9 @@ class Acquisition:
         if not assigned or pauses or self._seat.producer is None:
             return
         numbers = [tenure.number for tenure in assigned]
-        recent_ms = now - self._premises.config.ended_ms
+        memory_ms = self._premises.config.ended_ms
         estates = self._executor.submit(
-            self._takeover.run, numbers, self._seat.harmless_ids, recent_ms
+            self._takeover.run, numbers, self._seat.harmless_ids, now, memory_ms
         )
         for tenure in assigned:
             tenure.fence(estates)

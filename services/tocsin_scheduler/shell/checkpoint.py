@@ -7,6 +7,7 @@ store either has a checkpoint and is whole, or has none.
 import msgspec
 
 from tocsin_scheduler.core.partition import Offsets
+from tocsin_scheduler.core.place import instant_of
 from tocsin_scheduler.core.store import Store
 from tocsin_scheduler.shell.estate import Accounted, Estate
 from tocsin_scheduler.shell.log_identity import LogIdentity
@@ -58,6 +59,7 @@ def objection(
 ) -> str | None:
     """Why a store cannot be brought up to date from its checkpoint; None if it can.
 
+    now: by this machine's clock; where that is behind, the last owner's watermark is not.
     longest_ms: how long compaction leaves whole what a reader that is behind has to see; the
     tombstones of both topics are kept for longer.
     """
@@ -67,7 +69,8 @@ def objection(
         return f"its format is {checkpoint.format}, not {FORMAT}"
     if checkpoint.log != log:
         return "it was built from another cluster or other topics of the same name"
-    if checkpoint.time < now - longest_ms + HOUR_MS:
+    left_off = 0 if estate.committed is None else instant_of(estate.committed.place)
+    if checkpoint.time < max(now, left_off) - longest_ms + HOUR_MS:
         return "it is older than what compaction leaves whole"
     if not estate.covers(checkpoint.accounted.offsets.jobs, checkpoint.state):
         return "it is beyond the log's end, or behind its beginning"

@@ -27,7 +27,8 @@ class Estate(NamedTuple):
     """One partition as its last owner has left it, read after that owner was fenced.
 
     The stretches end at the high watermark, asked for after what was committed had been read: all
-    that belongs to that commit lies below. recent: the first outcome of the last ten minutes.
+    that belongs to that commit lies below. recent: the first outcome of the last ten minutes
+    of the last owner.
     """
 
     jobs: Committed

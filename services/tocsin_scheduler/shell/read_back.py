@@ -55,7 +55,9 @@ class ReadBack:
         outcomes = TopicPartition(config.topics.outcomes, config.partition)
         reader = cluster.log_reader(isolation=Isolation.UNCOMMITTED)
         try:
-            starts = reader.offsets_since([*runs, events], since - SLACK_MS, REQUEST_S)
+            starts = reader.offsets_since(
+                dict.fromkeys([*runs, events], since - SLACK_MS), REQUEST_S
+            )
             ends = reader.end_offsets([*runs, events, outcomes], REQUEST_S)
         finally:
             reader.close()

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from tocsin.broker.port import Cluster, Committed, Isolation, LogReader, TopicPartition
 from tocsin.wire.topics import Topics
+from tocsin_scheduler.core.place import instant_of
 from tocsin_scheduler.shell.estate import Estate, Stretch
 from tocsin_scheduler.shell.metadata import parse_mark
 
@@ -20,10 +21,11 @@ class Takeover:
         self._topics = topics
 
     def run(
-        self, partitions: Collection[int], harmless: Collection[str], recent_ms: int
+        self, partitions: Collection[int], harmless: Collection[str], now: int, memory_ms: int
     ) -> dict[int, Estate]:
         """The estates of the partitions. harmless: transactional ids that need no fencing.
-        recent_ms: epoch; outcomes from then on are recent.
+        memory_ms: outcomes are recent for that long; before `now` only where the last owner has
+        left no watermark, since this machine's clock may be wrong.
 
         Raises BrokerErrors; it can be run again.
         """
@@ -33,7 +35,7 @@ class Takeover:
         patient = self._cluster.log_reader(group)
         try:
             self._fence_owners(hasty.committed(jobs, ATTEMPT_S), harmless)
-            return self._estates(partitions, patient, hasty, recent_ms)
+            return self._estates(partitions, patient, hasty, now, memory_ms)
         finally:
             hasty.close()
             patient.close()
@@ -52,17 +54,29 @@ class Takeover:
         partitions: Collection[int],
         patient: LogReader,
         hasty: LogReader,
-        recent_ms: int,
+        now: int,
+        memory_ms: int,
     ) -> dict[int, Estate]:
         topics = self._topics
+
+        def left_off(p: int) -> int:
+            """When the last owner did, by its watermark; now, where it has left none."""
+            mark = parse_mark(committed[TopicPartition(topics.jobs, p)].metadata)
+            return now if mark is None else instant_of(mark.place)
+
         sources = [topics.jobs, topics.signals, topics.outcomes]
         read = [TopicPartition(t, p) for t in sources for p in partitions]
         logs = [*read, *(TopicPartition(topics.state, p) for p in partitions)]
-        outcomes = [TopicPartition(topics.outcomes, p) for p in partitions]
         committed = patient.committed(read, ATTEMPT_S)
         ends = hasty.end_offsets(logs, ATTEMPT_S)
         begins = hasty.begin_offsets(logs, ATTEMPT_S)
-        recent = hasty.offsets_since(outcomes, recent_ms, ATTEMPT_S)
+        recent = hasty.offsets_since(
+            {
+                TopicPartition(topics.outcomes, p): max(left_off(p) - memory_ms, 0)
+                for p in partitions
+            },
+            ATTEMPT_S,
+        )
 
         def stretch(topic: str, p: int) -> Stretch:
             place = TopicPartition(topic, p)

@@ -67,8 +67,8 @@ class WorkerReports:
         count = found[self._topic].partitions if self._topic in found else 0
         reader = self._cluster.log_reader()
         try:
-            places = [TopicPartition(self._topic, number) for number in range(count)]
-            reader.assign(reader.offsets_since(places, since, REQUEST_S))
+            places = {TopicPartition(self._topic, number): since for number in range(count)}
+            reader.assign(reader.offsets_since(places, REQUEST_S))
         except BrokerError:
             reader.close()
             raise

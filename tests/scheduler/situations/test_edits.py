@@ -182,3 +182,23 @@ def test_a_job_created_again_has_all_its_runs_again() -> None:
     edit(world, max_runs=1)
     world.run_until(EPOCH + 10 * MINUTE)
     assert offsets(world) == [40, 160]
+
+
+@pytest.mark.parametrize("edited", [{}, {"status": "paused"}, {"schedule": {"every": 30}}])
+def test_an_occurrence_that_the_last_of_max_runs_has_settled_does_not_come_back(
+    edited: dict[str, object],
+) -> None:
+    """The second run had waited: by then the third occurrence's time has come, but, for its
+    jitter, not its due instant."""
+    world = world_with(overlap="buffer_one", max_runs=2, jitter=30)
+    world.run_until(EPOCH + 130 * SECOND)
+    assert offsets(world) == [40]
+    world.run_until(EPOCH + 170 * SECOND)
+    say(world, "succeeded")
+    settle(world)
+    assert offsets(world) == [40, 100]
+    edit(world, overlap="buffer_one", **edited)
+    say(world, "succeeded")
+    world.run_until(EPOCH + 200 * SECOND)
+    assert offsets(world) == [40, 100]
+    assert reasons(world, "skipped") == []

@@ -81,18 +81,18 @@ class KafkaLogReader:
     def begin_offsets(
         self, partitions: Collection[TopicPartition], timeout: float
     ) -> dict[TopicPartition, int]:
-        return self._offsets(partitions, ck.OFFSET_BEGINNING, timeout)
+        return self._offsets(dict.fromkeys(partitions, ck.OFFSET_BEGINNING), timeout)
 
     def end_offsets(
         self, partitions: Collection[TopicPartition], timeout: float
     ) -> dict[TopicPartition, int]:
-        return self._offsets(partitions, ck.OFFSET_END, timeout)
+        return self._offsets(dict.fromkeys(partitions, ck.OFFSET_END), timeout)
 
     def offsets_since(
-        self, partitions: Collection[TopicPartition], instant_ms: int, timeout: float
+        self, instants: Mapping[TopicPartition, int], timeout: float
     ) -> dict[TopicPartition, int]:
         """The client gives -1 where no record is that young."""
-        found = self._offsets(partitions, instant_ms, timeout)
+        found = self._offsets(instants, timeout)
         older = [tp for tp, offset in found.items() if offset < 0]
         return found | (self.end_offsets(older, timeout) if older else {})
 
@@ -122,15 +122,15 @@ class KafkaLogReader:
         return False
 
     def _offsets(
-        self, partitions: Collection[TopicPartition], which: int, timeout: float
+        self, instants: Mapping[TopicPartition, int], timeout: float
     ) -> dict[TopicPartition, int]:
-        """The client hands these two special 'times' to the broker as they are: one ListOffsets
-        request a broker, by this reader's isolation level. Over a connection of its own: on the
-        reading one it would wait behind a fetch."""
+        """The client hands 'beginning' and 'end' to the broker as the times that they are there:
+        one ListOffsets request a broker, by this reader's isolation level. Over a connection of
+        its own: on the reading one it would wait behind a fetch."""
         if self._asker is None:
             self._asker = ck.Consumer(self._conf)
         doing = "ask for offsets"
-        query = to_client_at(dict.fromkeys(partitions, which))
+        query = to_client_at(instants)
         with translating(doing):
             answers = self._asker.offsets_for_times(query, timeout)
         return offsets_of(answers, doing)
