@@ -10,7 +10,9 @@ from tests.faults.judging import judge
 from tests.faults.ledger import Ledger
 from tests.faults.operator import Operator
 from tests.faults.processes import Service
+from tests.faults.waiting import until
 from tocsin import clock
+from tocsin.broker.port import TopicPartition
 
 pytestmark = [pytest.mark.faults, pytest.mark.kafka, pytest.mark.timeout(600)]
 
@@ -48,9 +50,15 @@ def started(crew: Crew, installation: Installation) -> Service:
 
 
 def make_again(installation: Installation, operator: Operator, name: str) -> None:
-    """With the jobs topic its jobs go. Others come, more than there were."""
-    operator.delete_topic(f"{installation.topics.prefix}.{name}")
+    """With the jobs topic its jobs go. Others come, more than there were.
+
+    A broker that tells of the new topic may for a moment still append to the former one's log.
+    """
+    topic = f"{installation.topics.prefix}.{name}"
+    operator.delete_topic(topic)
     installation.make_topics()
+    places = [TopicPartition(topic, number) for number in range(PARTITIONS)]
+    until(lambda: not any(installation.high_watermarks(places).values()), "its log is a new one")
     if name == "jobs":
         installation.gone.update(installation.created)
     installation.put(installation.every_second(MANY, "allow_all"))

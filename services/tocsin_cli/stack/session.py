@@ -27,7 +27,7 @@ from tocsin_cli.topic_changes import WantedTopics
 
 _REFRESH_S = 0.5
 _NEWEST = 200
-_ENDING = (signal.SIGTERM, signal.SIGHUP)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,8 @@ def _conclude(running: Installation) -> int:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """SIGTERM, and the end of the terminal, are like Ctrl-C."""
+    """SIGTERM, and the end of the terminal, are like Ctrl-C. So is SIGINT where a shell has started
+    this in the background, and let it be ignored."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
