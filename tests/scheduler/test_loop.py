@@ -352,14 +352,19 @@ def test_a_release_that_fails_once_is_tried_again(town: Town, error: BrokerError
     fires_each_second(town, 3)
 
 
-def test_b146_whoever_is_fenced_drops_everything_and_joins_again(town: Town) -> None:
+@pytest.mark.parametrize("hears", ["at once", "by its abort"])
+def test_b146_whoever_is_fenced_drops_everything_and_joins_again(town: Town, hears: str) -> None:
+    """One that stood still hears of it late: first everything it had asked for has timed out."""
     node = town.node("a")
     town.settle()
     owner = next(mark.owner for mark in marks(town) if mark is not None)
     assert owner is not None
     town.cluster.fence(owner, 1.0)
     town.clock.advance(1_000)
+    if hears == "by its abort":
+        town.cluster.faults.plan("flush", Retry("nobody answers", code="_TIMED_OUT"))
     node.loop.step()
+    assert node.loop.commits.fencings == 1
     node.loop.step()
     assert node.phases == {} or set(node.phases.values()) != {Phase.OWNED}
     town.settle()

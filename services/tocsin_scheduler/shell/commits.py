@@ -97,21 +97,25 @@ class Commits:
         if not isinstance(error, (Retry, Fenced)):
             self._seat.vacate()
             return Ended.UNKNOWN
-        aborted = self._abort()
+        ended = self._abort()
         if isinstance(error, Fenced) and error.code not in _GROUP_HAS_MOVED_ON:
+            ended = Ended.FENCED
+        if ended is not Ended.ABORTED:
             self._seat.vacate()
+        if ended is Ended.FENCED:
             self.is_fenced = True
             self.fencings += 1
-            return Ended.FENCED
-        return Ended.ABORTED if aborted else Ended.UNKNOWN
+        return ended
 
-    def _abort(self) -> bool:
-        """Whether the producer can go on."""
+    def _abort(self) -> Ended:
+        """What becomes of what was begun. One that was frozen may learn only by this that it is
+        fenced, if whatever it did before has timed out."""
         producer = self._seat.producer
         assert producer is not None
         try:
             producer.abort(ABORT_S)
+        except Fenced:
+            return Ended.FENCED
         except BrokerError:
-            self._seat.vacate()
-            return False
-        return True
+            return Ended.UNKNOWN
+        return Ended.ABORTED
