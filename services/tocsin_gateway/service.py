@@ -9,6 +9,7 @@ deliveries    serves the producer's delivery reports
 import logging
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,6 +44,10 @@ log = logging.getLogger(__name__)
 
 DEFAULT_ADDRESS = Address("127.0.0.1", 8080)
 
+# A request goes through several threads beside the projector; each waits this long at most for the
+# interpreter, not 5 ms.
+_SWITCH_S = 0.001
+
 _GRACE_S = 10
 _INVALID, _FAILED = 2, 1
 
@@ -63,6 +68,7 @@ def run_gateway(settings: Settings) -> int:
     Blocks. Where Kafka is not reachable the gateway waits for it and says so in its readiness;
     a missing topic ends it.
     """
+    sys.setswitchinterval(_SWITCH_S)
     try:
         return _serve(settings)
     except CannotStart as error:

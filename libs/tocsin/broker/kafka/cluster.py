@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _REQUEST_SECONDS = 10.0
 
 _FIRST_FENCING_S = 0.1
-"""The first request makes the brokers abort what is open, which takes them some 50 ms, and is
-itself refused meanwhile. The client asks again only after 500 ms; a client anew asks at once."""
+"""The first request makes the brokers abort what is open, which takes them 50 ms to a second, and
+is itself refused meanwhile. The client asks again only after 500 ms; a client anew asks at once."""
+_FENCING_GROWTH = 1.3
+"""Brokers that are slow to answer at all need longer attempts in the end."""
 
 UNKNOWN_TOPIC = ck.KafkaError.UNKNOWN_TOPIC_OR_PART
 
@@ -69,7 +71,7 @@ class KafkaCluster:
             try:
                 self._fence_once(transactional_id, attempt_s)
             except Retry:
-                attempt_s *= 2
+                attempt_s *= _FENCING_GROWTH
             else:
                 return
         self._fence_once(transactional_id, max(left_s, _FIRST_FENCING_S))
