@@ -6,6 +6,8 @@ its reading would have if the clock on the wall were UTC.
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from datetime import time as time_of_day
+from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EPOCH_ORDINAL = EPOCH.toordinal()
@@ -90,12 +92,22 @@ def _reading_ms(
     year: str, month: str, day: str, hour: str, minute: str, second: str, fraction: str | None
 ) -> int:
     try:
-        at = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second))  # noqa: DTZ001
+        reading = _day_ms(year, month, day) + _time_ms(int(hour), int(minute), int(second))
     except ValueError as error:
         raise ValueError(f"there is no such time: {error}") from None
-    days = at.toordinal() - EPOCH_ORDINAL
-    seconds = at.hour * 3600 + at.minute * 60 + at.second
-    return days * DAY_MS + seconds * 1000 + int((fraction or "0").ljust(3, "0")[:3])
+    return reading + int((fraction or "0").ljust(3, "0")[:3])
+
+
+@lru_cache(maxsize=1_024)
+def _day_ms(year: str, month: str, day: str) -> int:
+    """Many instants are of few days."""
+    return (date(int(year), int(month), int(day)).toordinal() - EPOCH_ORDINAL) * DAY_MS
+
+
+def _time_ms(hour: int, minute: int, second: int) -> int:
+    if hour > 23 or minute > 59 or second > 59:
+        time_of_day(hour, minute, second)  # says what is wrong
+    return ((hour * 60 + minute) * 60 + second) * 1000
 
 
 def _offset_ms(sign: str | None, hours: str, minutes: str) -> int:

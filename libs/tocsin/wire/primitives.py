@@ -45,6 +45,11 @@ def optional_long(value: int | None) -> bytes:
     return NULL if value is None else _SOME + long(value)
 
 
+def optional_text(value: str | None) -> bytes:
+    """Of a union of null and string, of those that come again and again."""
+    return NULL if value is None else _SOME + text(value)
+
+
 def optional_bytes(data: bytes | None) -> bytes:
     """Of a union of null and bytes."""
     return NULL if data is None else _SOME + sized(data)

@@ -56,7 +56,7 @@ class Backlogs:
         state = self._book.job_state(key)
         settled = max(dues[-1].nominal, state.settled or 0)
         self._book.put_job_state(key, msgspec.structs.replace(state, settled=settled))
-        self._book.put_timer(turn.now, key)
+        self._book.timers.put(turn.now, key)
         return dues[-1].nominal
 
     def account(

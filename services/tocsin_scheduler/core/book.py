@@ -27,6 +27,7 @@ import msgspec
 from tocsin.model.fold import Held
 from tocsin.model.state import JobState, RunState
 from tocsin.wire.codec import JOB, JOB_STATE, RUN_STATE
+from tocsin.wire.state_bytes import run_state_value
 from tocsin_scheduler.core.config import CoreConfig
 from tocsin_scheduler.core.emitted import Emitted
 from tocsin_scheduler.core.firing import Firing, decode_firing, firing_of
@@ -40,9 +41,7 @@ from tocsin_scheduler.core.place import (
     PRESENCE,
     READY,
     TALLY,
-    TIMER,
     instant_bytes,
-    instant_of,
     run_key,
     spot_in,
     spot_of,
@@ -53,11 +52,11 @@ from tocsin_scheduler.core.place import (
 from tocsin_scheduler.core.place import (
     RUN_STATE as RUN_STATE_AT,
 )
+from tocsin_scheduler.core.timer_index import TimerIndex
 
 _NOMINAL = struct.Struct(">q")
 _PRESENCE = struct.Struct(">IIB")
 _TALLY = struct.Struct(">qq")
-_TIMER_REF_AT = len(TIMER) + 8
 _SMALL = 128
 """Bytes of a run's state that holds no run."""
 
@@ -103,7 +102,7 @@ class Book:
         self.emitted = Emitted(overlay)
         self._config = config
         self._held: dict[bytes, Held | None] = {}
-        self._first_timer = 0
+        self.timers = TimerIndex(overlay)
         self._tally = self._stored_tally()
 
     # definitions
@@ -266,7 +265,7 @@ class Book:
     def put_run_state(self, key: bytes, run_id: str, state: RunState | None) -> None:
         """Writes the changelog, the timer at the state's deadline and the presence."""
         ref = run_key(key, run_id)
-        value = None if state is None else _encoded(state)
+        value = None if state is None else run_state_value(state)
         self._load_run_state(key, ref, value, state)
         self.changelog[ref] = value
 
@@ -281,9 +280,9 @@ class Book:
         before = self.overlay.get(RUN_STATE_AT + ref)
         old = None if before is None else _decoded(before)
         if old is not None:
-            self.delete_timer(old.deadline, ref)
+            self.timers.delete(old.deadline, ref)
         if state is not None:
-            self.put_timer(state.deadline, ref)
+            self.timers.put(state.deadline, ref)
         else:
             self.overlay.delete(HEARTBEAT + ref)
         self.overlay.set(RUN_STATE_AT + ref, value)
@@ -307,33 +306,6 @@ class Book:
             (name[len(start) :].decode(), _decoded(value))
             for name, value in self.overlay.scan(start, RUN_STATE_AT + key + b"$")
         ]
-
-    # timers
-
-    def put_timer(self, instant: int, ref: bytes) -> None:
-        self.overlay.put(TIMER + instant_bytes(instant) + ref, b"")
-        self._first_timer = min(self._first_timer, max(instant, 0))
-
-    def delete_timer(self, instant: int, ref: bytes) -> None:
-        self.overlay.delete(TIMER + instant_bytes(instant) + ref)
-
-    def timers_until(self, instant: int) -> Iterator[tuple[int, bytes]]:
-        """(instant, reference) of the timers up to `instant`, in order.
-
-        Begins where the last call ended, or at what was put before that since: what lies before
-        is deleted entries, slow to walk over. A timer that stays has to be put again.
-        """
-        start, self._first_timer = self._first_timer, instant + 1
-        end = TIMER + instant_bytes(instant + 1)
-        for timer, _ in self.overlay.scan(TIMER + instant_bytes(start), end):
-            yield instant_of(timer[len(TIMER) :]), timer[_TIMER_REF_AT:]
-
-    def next_timer(self) -> int | None:
-        """The instant of the first timer, epoch milliseconds."""
-        start = TIMER + instant_bytes(self._first_timer)
-        for timer, _ in self.overlay.scan(start, TIMER + b"\xff"):
-            return instant_of(timer[len(TIMER) :])
-        return None
 
     # heartbeats, ended runs, ranges
 
@@ -377,7 +349,7 @@ class Book:
     def reset(self) -> None:
         """Forget what was not committed."""
         self.committed()
-        self._first_timer = 0
+        self.timers.reset()
         self._tally = self._stored_tally()
 
     def put_ready(self, key: bytes) -> None:
@@ -390,16 +362,6 @@ class Book:
         """Keys of jobs with a range that may emit, behind `key`."""
         for name, _ in self.overlay.scan(READY + key + b"\0", READY + b"\xff"):
             yield name[len(READY) :]
-
-
-def _encoded(state: RunState) -> bytes:
-    """What is emitted at one instant has the same state, unless that holds the run itself."""
-    return _encoded_alike(state) if state.run is None else RUN_STATE.encode(state)
-
-
-@lru_cache(maxsize=1_024)
-def _encoded_alike(state: RunState) -> bytes:
-    return RUN_STATE.encode(state)
 
 
 def _decoded(data: bytes) -> RunState:

@@ -92,7 +92,7 @@ class DueLoop:
         if following is None or self._occurrences.is_used_up(key, firing.max_runs):
             # Of a one-off it is known by now when there is anything to look after.
             kept_ms = 0 if schedule.at_ms is None else firing.keep_completed_ms
-            self._book.put_timer(turn.now + kept_ms, key)
+            self._book.timers.put(turn.now + kept_ms, key)
             return None
         due = following
         if firing.offset_ms:

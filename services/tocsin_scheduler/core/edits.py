@@ -124,7 +124,7 @@ class Edits:
         is to come that is all of it: the firing loop asks for a look when none follows."""
         has_state = self._book.job_state(key) != NO_STATE
         if side is None or has_state or self._is_over(place, key, side):
-            self._book.put_timer(now, key)
+            self._book.timers.put(now, key)
 
     def _is_over(self, place: bytes, key: bytes, side: Side) -> bool:
         return ends_by_itself(side.job) and self.upcoming(place, key, side) is None

@@ -96,7 +96,7 @@ class Partition:
         offsets: Offsets = NO_OFFSETS,
     ) -> None:
         self.place = place
-        self.offsets = offsets
+        self._read_to = _by_source(offsets)
         self._store = store
         self._config = config
         self._parts = assemble(store, config)
@@ -105,6 +105,11 @@ class Partition:
         self._remembers = True
         self._resume_at = self._offsets_before = offsets
         self._turn: Turn | None = None
+
+    @property
+    def offsets(self) -> Offsets:
+        """Up to where the sources have been read."""
+        return Offsets(*self._read_to.values())
 
     @property
     def turn(self) -> Turn:
@@ -165,14 +170,14 @@ class Partition:
         self._parts.book.reset()
         self._held_signals.clear()
         self._parked.clear()
-        self.offsets = self._resume_at
+        self._read_to = _by_source(self._resume_at)
         self._turn = None
 
     # records
 
     def apply(self, source: Source, record: InRecord) -> None:
         """One record; offsets ascend within a source. Never raises for what a record contains."""
-        self.offsets = self.offsets._replace(**{source.value: record.offset + 1})
+        self._read_to[source] = record.offset + 1
         key = self._key(source, record)
         if key is None:
             return
@@ -199,7 +204,7 @@ class Partition:
     def _next_wake(self) -> int | None:
         book = self._parts.book
         entry = next(book.due_between(self.turn.place, b"\xff"), None)
-        timer = book.next_timer()
+        timer = book.timers.next()
         instants = [timer] if entry is None else [timer, instant_of(entry[0])]
         return min((instant for instant in instants if instant is not None), default=None)
 
@@ -305,3 +310,8 @@ def _outcome(record: InRecord) -> Outcome | None:
         return OUTCOME.decode(record.value or b"")
     except WireError:
         return None
+
+
+def _by_source(offsets: Offsets) -> dict[Source, int]:
+    """In the order of the fields."""
+    return {source: getattr(offsets, source.value) for source in Source}

@@ -178,7 +178,7 @@ class Restoration:
         side = _timing(key, revision, timestamp, prefix)
         is_active = side.job.status == "active"
         if is_active and not self._edits.enter_side(self._place, key, side):
-            self._book.put_timer(self._now, key)
+            self._book.timers.put(self._now, key)
 
     def _enter(self, key: bytes) -> None:
         held = self._book.held(key)

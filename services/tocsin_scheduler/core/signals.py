@@ -92,7 +92,7 @@ class Signals:
         entry = Applied(signal_id=signal.signal_id, until=append_time + REMEMBERED_MS)
         applied = [*known, entry][-MOST_REMEMBERED:]
         self._book.put_job_state(key, msgspec.structs.replace(state, applied=applied))
-        self._book.put_timer(entry.until, key)
+        self._book.timers.put(entry.until, key)
         return True
 
     def _definition(self, key: bytes) -> tuple[Held, Job] | None:

@@ -56,15 +56,15 @@ class Timers:
 
     def advance(self, turn: Turn) -> bool:
         """Fire what is due by now; whether the budget ended before."""
-        for instant, ref in self._book.timers_until(turn.now):
+        for instant, ref in self._book.timers.until(turn.now):
             if turn.budget.spent:
-                self._book.put_timer(instant, ref)
+                self._book.timers.put(instant, ref)
                 return True
             turn.budget.steps -= 1
             again_at = self._look(turn, ref)
-            self._book.delete_timer(instant, ref)
+            self._book.timers.delete(instant, ref)
             if again_at is not None:
-                self._book.put_timer(max(again_at, turn.now + RECHECK_MS), ref)
+                self._book.timers.put(max(again_at, turn.now + RECHECK_MS), ref)
         return False
 
     def _look(self, turn: Turn, ref: bytes) -> int | None:
