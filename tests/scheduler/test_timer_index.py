@@ -11,7 +11,8 @@ from tocsin_scheduler.store.memory import MemoryStore
 
 HOUR_MS = 3_600_000
 
-instants = st.integers(-2, 40)
+instants = st.integers(-2, 20) | st.integers(-2, 20).map(lambda number: number * 400)
+"""Near to each other, and far apart."""
 refs = st.sampled_from([b"a", b"b#run"])
 
 
@@ -96,8 +97,10 @@ def test_what_has_been_deleted_is_walked_over_once() -> None:
     store = WalkingStore()
     overlay = Overlay(store)
     index = TimerIndex(overlay)
+    assert index.next() is None
     for now in range(300):
         index.put(now + HOUR_MS, b"run")
+        index.put(now + 24 * HOUR_MS, b"job")
         assert list(index.until(now)) == []
         assert index.next() == now + HOUR_MS
         store.write(overlay.changes)

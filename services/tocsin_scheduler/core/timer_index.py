@@ -10,6 +10,8 @@ from tocsin_scheduler.core.overlay import Overlay
 from tocsin_scheduler.core.place import TIMER, instant_bytes, instant_of
 
 _REF_AT = len(TIMER) + 8
+_SOON_MS = 1_000
+"""A timer that divides what is empty soon after its beginning will have fired soon."""
 _NEVER = 1 << 63
 """Later than any instant."""
 
@@ -36,7 +38,8 @@ class TimerIndex:
             self._next = min(self._next, instant)
         begin, end = self._gap
         if begin <= instant < end:
-            self._gap = max((begin, instant), (instant + 1, end), key=lambda gap: gap[1] - gap[0])
+            soon = instant - begin < _SOON_MS
+            self._gap = (instant + 1, end) if soon else (begin, instant)
 
     def delete(self, instant: int, ref: bytes) -> None:
         self._overlay.delete(TIMER + instant_bytes(instant) + ref)
