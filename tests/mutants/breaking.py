@@ -10,6 +10,7 @@ from tocsin.model.fold import Judgement, Restates
 from tocsin_scheduler.core import definitions, due_loop, outcomes, restoration
 from tocsin_scheduler.core.book import Book
 from tocsin_scheduler.core.edits import Edits
+from tocsin_scheduler.core.endings import Endings
 from tocsin_scheduler.core.firing import schedule_from
 from tocsin_scheduler.core.outcomes import Outcomes
 from tocsin_scheduler.core.partition import Partition
@@ -126,6 +127,21 @@ def judge_leases_by_the_workers_clock() -> None:
 
 def forget_ended_runs() -> None:
     replace(Book, "ended", lambda _: lambda self, run_id, now: False)
+
+
+def keep_own_ends_to_itself() -> None:
+    def make(_: Method) -> Method:
+        def close(self: Any, turn: Any, key: bytes, run_id: str, state: Any, kind: Any) -> None:
+            self._book.put_run_state(key, run_id, None)
+            self._book.put_ended(run_id, turn.now)
+
+        return close
+
+    replace(Endings, "close", make)
+
+
+def leave_settled_entries() -> None:
+    replace(Edits, "_leave_settled", lambda _: lambda self, place, key, side: None)
 
 
 def drop_settled_times_at_once() -> None:

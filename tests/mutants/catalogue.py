@@ -73,6 +73,16 @@ MUTANTS = {
         breaking.forget_ended_runs,
         (f"{SITUATIONS}/test_attempts.py",),
     ),
+    "own-ends-not-said": Mutant(
+        "runs that the scheduler itself ends are told of in the outcomes",
+        breaking.keep_own_ends_to_itself,
+        (f"{SITUATIONS}/test_endings.py",),
+    ),
+    "settled-entries-stay": Mutant(
+        "an occurrence that is settled while it stands in the due index is taken out of it",
+        breaking.leave_settled_entries,
+        (f"{SITUATIONS}/test_edits.py",),
+    ),
     "settled-time-dropped-at-once": Mutant(
         "a settled time is kept until the watermark has passed it by the longest jitter",
         breaking.drop_settled_times_at_once,

@@ -41,7 +41,7 @@ class Timers(RuleBasedStateMachine):
     def fire(self, instant: int, patience: int) -> None:
         """As a turn does whose budget ends after so many; what it has no time for stays."""
         due = sorted(timer for timer in self.timers if timer[0] <= instant)
-        found = []
+        found: list[tuple[int, bytes]] = []
         for timer in self.index.until(instant):
             if len(found) == patience:
                 self.index.put(*timer)

@@ -202,3 +202,18 @@ def test_an_occurrence_that_the_last_of_max_runs_has_settled_does_not_come_back(
     world.run_until(EPOCH + 200 * SECOND)
     assert offsets(world) == [40, 100]
     assert reasons(world, "skipped") == []
+
+
+def test_an_edit_that_comes_late_repeats_nothing_after_a_restore() -> None:
+    """It was written before a slot whose due instant, for its jitter, is still to come, and read
+    after it. The slot is in hand by then; a new owner has to know that."""
+    world = world_with(jitter=30)
+    world.run_until(EPOCH + 170 * SECOND)
+    world.put("default/a", document(jitter=30, payload={"new": True}), skew_ms=20_000)
+    world.turn()
+    settle(world, 5 * SECOND)
+    world.lose_store()
+    settle(world)
+    world.lose_store()
+    world.run_until(EPOCH + 200 * SECOND)
+    assert offsets(world) == [40, 100, 160]

@@ -17,6 +17,7 @@ from tests.scheduler.situations.scene import (
     world_with,
 )
 from tests.scheduler.world import EPOCH, World
+from tocsin.model.events import EventType
 from tocsin.model.runs import UNSIGNED
 from tocsin.wire.codec import OUTCOME
 
@@ -75,7 +76,7 @@ def is_handed_back_while_it_is_stopped(world: World) -> None:
     settle(world)
 
 
-WAYS = {
+WAYS: dict[Callable[[World], None], EventType] = {
     expires: "expired",
     is_cancelled_unheard: "cancelled",
     is_cancelled_between_attempts: "cancelled",
