@@ -30,6 +30,7 @@ from tocsin_gateway.handler_checks import HandlerChecks
 from tocsin_gateway.projection.audit_log import AuditReads
 from tocsin_gateway.projection.backfills import BackfillReads
 from tocsin_gateway.projection.event_feed import EventFeed
+from tocsin_gateway.projection.job_lookups import JobLookups
 from tocsin_gateway.projection.job_reads import JobReads
 from tocsin_gateway.projection.progress import Progress
 from tocsin_gateway.projection.projector import Clock
@@ -44,6 +45,7 @@ class Context(NamedTuple):
 
     topics: Topics
     jobs: JobReads
+    lookups: JobLookups
     runs: RunReads
     backfills: BackfillReads
     statistics: StatisticsReads
@@ -63,9 +65,17 @@ class Context(NamedTuple):
     handler_checks: HandlerChecks
 
 
+# The dependencies are coroutines because FastAPI sends any other function to a thread.
+
+
 def context_of(request: Request) -> Context:
     context: Context = request.app.state.context
     return context
+
+
+async def current(request: Request) -> Context:
+    """As `context_of`."""
+    return context_of(request)
 
 
 async def authenticated(request: Request) -> Identity:
@@ -89,7 +99,7 @@ async def authenticated(request: Request) -> Identity:
     return identity
 
 
-def acting(request: Request, identity: Annotated[Identity, Depends(authenticated)]) -> Caller:
+async def acting(request: Request, identity: Annotated[Identity, Depends(authenticated)]) -> Caller:
     """Who acts, in which tenant; raises `Problem` 400, 403 where they may not do this there, 503
     as long as the jobs are not read."""
     context = context_of(request)
@@ -100,12 +110,12 @@ def acting(request: Request, identity: Annotated[Identity, Depends(authenticated
     return Caller(identity=identity, tenant=tenant, request_id=request.state.request_id)
 
 
-def authorised_tenant(caller: Annotated[Caller, Depends(acting)]) -> str:
+async def authorised_tenant(caller: Annotated[Caller, Depends(acting)]) -> str:
     """The tenant that the request acts for."""
     return caller.tenant
 
 
-def existing_key(job_id: str, tenant: Annotated[str, Depends(authorised_tenant)]) -> JobKey:
+async def existing_key(job_id: str, tenant: Annotated[str, Depends(authorised_tenant)]) -> JobKey:
     """The key of a job that may exist; what no job can be called is not found."""
     try:
         return job_key(tenant, job_id)
@@ -113,7 +123,7 @@ def existing_key(job_id: str, tenant: Annotated[str, Depends(authorised_tenant)]
         raise Problem(Kind.NOT_FOUND, f"there is no job {tenant}/{job_id[:200]}") from None
 
 
-Current = Annotated[Context, Depends(context_of)]
+Current = Annotated[Context, Depends(current)]
 Acting = Annotated[Caller, Depends(acting)]
 Tenant = Annotated[str, Depends(authorised_tenant)]
 ExistingKey = Annotated[JobKey, Depends(existing_key)]

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID, uuid5
 
 from fastapi import APIRouter, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from tocsin.model.errors import FieldError
 from tocsin.model.fields import Fields, json_bytes, one_of, text
@@ -88,10 +87,10 @@ async def create_job(
 
 
 @router.get("/{job_id}", openapi_extra=openapi.GET_JOB)
-def get_job(request: Request, context: Current, key: ExistingKey) -> Response:
+async def get_job(request: Request, context: Current, key: ExistingKey) -> Response:
     """One job."""
     Parameters(request)
-    stored = context.jobs.job(key)
+    stored = await context.lookups.stored.get(key)
     if stored is None:
         raise Problem(Kind.NOT_FOUND, f"there is no job {key}")
     revision = stored.held.revision
@@ -265,7 +264,7 @@ async def _do(
 async def _accepted(context: Context, accepted: Accepted, *, status: int = 200) -> Json:
     """The job as it is now; where it has changed already, as it was accepted."""
     now = context.clock.now_ms()
-    stored = await run_in_threadpool(context.jobs.job, accepted.job.key)
+    stored = accepted.stored or await context.lookups.stored.get(accepted.job.key)
     if stored is None or stored.held != accepted.held:
         document = accepted_document(accepted.held, accepted.job, now)
     else:

@@ -25,7 +25,8 @@ from tocsin.wire.headers import (
 from tocsin.wire.topics import Topics
 from tocsin_gateway.commands.deeds import Deed, deed_under_way
 from tocsin_gateway.commands.errors import NotDurable, TooLarge, Unconfirmed
-from tocsin_gateway.projection.job_reads import JobReads, Judged
+from tocsin_gateway.projection.job_lookups import JobLookups
+from tocsin_gateway.projection.job_reads import CommandPlace, JobReads, Judged, StoredJob
 from tocsin_gateway.projection.progress import Progress
 
 T = TypeVar("T")
@@ -34,11 +35,13 @@ _MOST_IN_FLIGHT = 256
 
 
 class Appended(NamedTuple):
-    """Where a record stands, its log timestamp, and what became of it."""
+    """Where a record stands, its log timestamp, what became of it, and the job afterwards, where
+    that was looked up: None = it does not exist."""
 
     offset: int
     timestamp: int
     judged: Judged
+    stored: StoredJob | None = None
 
 
 class Definition(NamedTuple):
@@ -58,6 +61,7 @@ class CommandLog:
         topics: Topics,
         progress: Progress,
         jobs: JobReads,
+        lookups: JobLookups,
         *,
         durable_timeout: float,
         fold_timeout: float,
@@ -66,6 +70,7 @@ class CommandLog:
         self._topics = topics
         self._progress = progress
         self._jobs = jobs
+        self._lookups = lookups
         self._durable_timeout = durable_timeout
         self._fold_timeout = fold_timeout
         self._in_flight = 0
@@ -87,8 +92,9 @@ class CommandLog:
         headers += [] if request is None else idempotency_headers(request)
         delivered = await self._append(self._topics.jobs, key, value, headers)
         offset = await self._passed(delivered)
-        judged = await run_in_threadpool(self._jobs.judged, delivered.partition, offset)
-        return Appended(offset, delivered.timestamp, _known(judged))
+        found = await self._lookups.settled.get(CommandPlace(delivered.partition, offset, key))
+        judged, stored = found or (None, None)
+        return Appended(offset, delivered.timestamp, _known(judged), stored)
 
     async def append_signal(
         self,
