@@ -103,12 +103,12 @@ async def get_job(request: Request, context: Current, key: ExistingKey) -> Respo
 
 @router.put("/{job_id}", openapi_extra=openapi.PUT_JOB)
 async def put_job(
-    request: Request, job_id: str, context: Current, tenant: Tenant, caller: Acting, once: Once
+    request: Request, job_id: str, context: Current, caller: Acting, once: Once
 ) -> Json:
     """Create the job or replace it."""
     dry_run = Parameters(request, "dry_run").truth("dry_run")
     precondition = read_precondition(request)
-    document, key = await read_object(request), _key_for(tenant, job_id)
+    document, key = await read_object(request), _key_for(caller.tenant, job_id)
     job = parse_job(document, key, context.handler_checks.errors)
 
     async def command() -> Accepted:

@@ -15,7 +15,6 @@ from tocsin.model.signals import Signal
 from tocsin.model.values import Value
 from tocsin.wire.codec import DEAD
 from tocsin.wire.headers import Idempotency
-from tocsin_gateway.commands.command_log import settled
 from tocsin_gateway.commands.errors import (
     NoSuchJob,
     NoSuchRun,
@@ -25,6 +24,7 @@ from tocsin_gateway.commands.errors import (
     Unconfirmed,
 )
 from tocsin_gateway.commands.signals import Draft, Sent, Signals
+from tocsin_gateway.commands.waiting import settled
 from tocsin_gateway.projection.history import RunRow, new_row
 from tocsin_gateway.projection.job_lookups import JobLookups
 from tocsin_gateway.projection.progress import Progress

@@ -13,6 +13,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Engine,
+    RowMapping,
     Select,
     Table,
     TableClause,
@@ -23,18 +24,19 @@ from sqlalchemy import (
     func,
     literal_column,
     select,
+    tuple_,
 )
 from sqlalchemy import cast as sql_cast
 from sqlalchemy import column as plain_column
 from sqlalchemy import table as table_clause
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.types import TypeEngine
 
 from tocsin_gateway.projection import tables
 from tocsin_gateway.projection.engines import for_reading, for_writing
 from tocsin_gateway.projection.generations import Generations
 
 Row: TypeAlias = Sequence[Any]
+Pair: TypeAlias = tuple[str | int, str | int]
 T = TypeVar("T")
 
 _CHUNK = 500
@@ -51,6 +53,7 @@ class Database:
         self._generations = generations
         self._upserts: dict[str, str] = {}
         self._lookups: dict[str, str] = {}
+        self._listed: dict[str, Select[Any]] = {}
 
     def begin(self) -> AbstractContextManager[Connection]:
         """A transaction beside which no other writes, of whatever process: committed at the end of
@@ -110,17 +113,30 @@ class Database:
             return func.json_each(json.dumps(_storable_of(values))).table_valued(_VALUE)
         return func.unnest(_array(values)).table_valued(_VALUE).render_derived()
 
-    def listed(self, one: type[TypeEngine[Any]], other: type[TypeEngine[Any]]) -> Select[Any]:
-        """The pairs in the parameter `listed` (see `listing`), each of a value of the one type and
-        of the other, for an `IN`: one statement, however many they are."""
+    def are_listed(self, one: Column[Any], other: Column[Any]) -> ColumnElement[bool]:
+        """The rows of which two columns have one of the pairs of values in the parameter `listed`
+        (see `listing`): one parameter, however many they are."""
         text = bindparam("listed", type_=Text)
         if self.is_sqlite:
             pair = func.json_each(text).table_valued(_VALUE)
         else:
-            pairs = func.json_array_elements(sql_cast(text, postgresql.JSON))
-            pair = pairs.table_valued(_VALUE).render_derived()
+            each = func.json_array_elements(sql_cast(text, postgresql.JSON))
+            pair = each.table_valued(_VALUE).render_derived()
         first, second = (pair.c.value.op("->>")(literal_column(at)) for at in ("0", "1"))
-        return select(sql_cast(first, one), sql_cast(second, other))
+        pairs = select(sql_cast(first, one.type), sql_cast(second, other.type))
+        return tuple_(one, other).in_(pairs)
+
+    def rows_listed(
+        self, connection: Connection, one: Column[Any], other: Column[Any], pairs: Iterable[Pair]
+    ) -> Sequence[RowMapping]:
+        """The rows of a table of which two columns have one of the pairs of values: the statement
+        is built once."""
+        query = self._listed.get(one.table.name)
+        if query is None:
+            query = self._listed[one.table.name] = select(one.table).where(
+                self.are_listed(one, other)
+            )
+        return connection.execute(query, listing(pairs)).mappings().all()
 
     def rows_among(
         self, connection: Connection, column: Column[str], values: Iterable[str]
@@ -206,8 +222,8 @@ def chunks(items: Iterable[T], size: int = _CHUNK) -> Iterable[list[T]]:
         yield chunk
 
 
-def listing(pairs: Iterable[tuple[str | int, str | int]]) -> dict[str, str]:
-    """The parameter of a statement with `Database.listed`. A NUL is in none of the pairs."""
+def listing(pairs: Iterable[Pair]) -> dict[str, str]:
+    """The parameter of a statement with `Database.are_listed`. A NUL is in none of the pairs."""
     return {"listed": json.dumps(list(pairs))}
 
 

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from starlette.concurrency import run_in_threadpool
+_BREATH_S = 0.005
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -17,8 +17,8 @@ V = TypeVar("V")
 class Gathered(Generic[K, V]):
     """One kind of read. For the event loop.
 
-    What is asked for while a read is under way waits for the next one, so that each answer was read
-    after its question.
+    What is asked for while a read is under way, or a moment after it, waits for the next one, so
+    that each answer was read after its question.
     """
 
     def __init__(self, read: Callable[[Sequence[K]], Mapping[K, V]]) -> None:
@@ -40,13 +40,14 @@ class Gathered(Generic[K, V]):
             while self._asked:
                 asked, self._asked = self._asked, []
                 await self._answer(asked)
+                await asyncio.sleep(_BREATH_S)
         finally:
             self._reading = None
 
     async def _answer(self, asked: Sequence[tuple[K, "asyncio.Future[V | None]"]]) -> None:
         keys = list(dict.fromkeys(key for key, _ in asked))
         try:
-            found = await run_in_threadpool(self._read, keys)
+            found = await asyncio.get_running_loop().run_in_executor(None, self._read, keys)
         except Exception as error:  # noqa: BLE001 - it is raised where the answer is awaited
             for _, future in asked:
                 if not future.done():

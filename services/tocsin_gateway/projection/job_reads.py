@@ -4,14 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import (
-    BigInteger,
     Connection,
     RowMapping,
     Select,
-    Text,
     and_,
     select,
-    tuple_,
 )
 
 from tocsin.model.fold import Held, Verdict
@@ -107,15 +104,12 @@ class JobReads:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        keys, places = database.listed(Text, Text), database.listed(BigInteger, BigInteger)
-        self._held = select(jobs).where(tuple_(jobs.c.tenant, jobs.c.job_id).in_(keys))
-        self._existing = _stored_jobs().where(
-            tuple_(jobs.c.tenant, jobs.c.job_id).in_(keys), jobs.c.definition.is_not(None)
-        )
+        are_meant = database.are_listed(jobs.c.tenant, jobs.c.job_id)
+        self._held = select(jobs).where(are_meant)
+        self._existing = _stored_jobs().where(are_meant, jobs.c.definition.is_not(None))
         place = (verdicts.c.partition, verdicts.c.record_offset)
-        self._verdicts = select(
-            *place, verdicts.c.verdict, verdicts.c.revision, verdicts.c.reason
-        ).where(tuple_(*place).in_(places))
+        verdict = (verdicts.c.verdict, verdicts.c.revision, verdicts.c.reason)
+        self._verdicts = select(*place, *verdict).where(database.are_listed(*place))
 
     def held(self, key: JobKey) -> Held | None:
         """What the fold holds of a job, a tombstone too."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Table, Text, delete, select, tuple_
+from sqlalchemy import Connection, RowMapping, delete, select
 
 from tocsin.model.fold import Held, Judgement, judge
 from tocsin.model.jobs import Job
@@ -68,8 +68,7 @@ def load_held(
     database: Database, connection: Connection, keys: Iterable[JobKey]
 ) -> dict[JobKey, Held]:
     """What is held of these jobs, tombstones too."""
-    query = select(jobs).where(_are_listed(database, jobs))
-    rows = connection.execute(query, listing(keys)).mappings()
+    rows = database.rows_listed(connection, jobs.c.tenant, jobs.c.job_id, keys)
     return {JobKey(row["tenant"], row["job_id"]): held_of(row) for row in rows}
 
 
@@ -96,10 +95,6 @@ def forget_partition(connection: Connection, partition: int) -> None:
     connection.execute(delete(jobs).where(jobs.c.partition == partition))
 
 
-def _are_listed(database: Database, table: Table) -> ColumnElement[bool]:
-    return tuple_(table.c.tenant, table.c.job_id).in_(database.listed(Text, Text))
-
-
 def _store(
     database: Database,
     connection: Connection,
@@ -110,8 +105,8 @@ def _store(
     rows = [_row(key, partition, held) for key, (partition, held) in changed.items()]
     database.upsert(connection, jobs, rows)
     if tagged:
-        of_jobs = delete(job_tags).where(_are_listed(database, job_tags))
-        connection.execute(of_jobs, listing(tagged & changed.keys()))
+        are_meant = database.are_listed(job_tags.c.tenant, job_tags.c.job_id)
+        connection.execute(delete(job_tags).where(are_meant), listing(tagged & changed.keys()))
     tags = [
         (key.tenant, key.job_id, name, value)
         for key, (_, held) in changed.items()
