@@ -114,8 +114,13 @@ class Database:
         return func.unnest(_array(values)).table_valued(_VALUE).render_derived()
 
     def are_listed(self, one: Column[Any], other: Column[Any]) -> ColumnElement[bool]:
-        """The rows of which two columns have one of the pairs of values in the parameter `listed`
-        (see `listing`): one parameter, however many they are."""
+        """The rows of which two columns have one of the pairs of values in the parameter `listed`:
+        see `pairs`."""
+        return tuple_(one, other).in_(self.pairs(one, other))
+
+    def pairs(self, one: Column[Any], other: Column[Any]) -> Select[Any]:
+        """The pairs in the parameter `listed` (see `listing`), of values for two columns, as
+        `first` and `second`: one parameter, however many they are."""
         text = bindparam("listed", type_=Text)
         if self.is_sqlite:
             pair = func.json_each(text).table_valued(_VALUE)
@@ -123,8 +128,9 @@ class Database:
             each = func.json_array_elements(sql_cast(text, postgresql.JSON))
             pair = each.table_valued(_VALUE).render_derived()
         first, second = (pair.c.value.op("->>")(literal_column(at)) for at in ("0", "1"))
-        pairs = select(sql_cast(first, one.type), sql_cast(second, other.type))
-        return tuple_(one, other).in_(pairs)
+        return select(
+            sql_cast(first, one.type).label("first"), sql_cast(second, other.type).label("second")
+        )
 
     def rows_listed(
         self, connection: Connection, one: Column[Any], other: Column[Any], pairs: Iterable[Pair]
