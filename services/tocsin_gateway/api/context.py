@@ -2,6 +2,8 @@
 
 The dependencies are coroutines, since FastAPI sends any other function to a thread. They call one
 another, since it goes through all that a dependency depends on wherever that stands, known or not.
+The endpoints that are asked most call them themselves: each dependency costs a tenth of a
+millisecond.
 """
 
 from functools import lru_cache

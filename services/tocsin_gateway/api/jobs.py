@@ -24,14 +24,23 @@ from tocsin_gateway.api.bodies import (
     read_optional_object,
 )
 from tocsin_gateway.api.conditions import etag, is_known, read_precondition
-from tocsin_gateway.api.context import Acting, Context, Current, ExistingKey, Tenant
+from tocsin_gateway.api.context import (
+    Acting,
+    Context,
+    Current,
+    ExistingKey,
+    Tenant,
+    acting,
+    context_of,
+    existing_key,
+)
 from tocsin_gateway.api.documents import (
     accepted_document,
     job_document,
     job_page,
     run_document,
 )
-from tocsin_gateway.api.idempotency import Once, replayed
+from tocsin_gateway.api.idempotency import Once, read_idempotency, replayed
 from tocsin_gateway.api.parameters import Parameters, wrong_cursor
 from tocsin_gateway.api.problems import Kind, Problem, invalid
 from tocsin_gateway.api.uuids import uuid7
@@ -87,8 +96,9 @@ async def create_job(
 
 
 @router.get("/{job_id}", openapi_extra=openapi.GET_JOB)
-async def get_job(request: Request, context: Current, key: ExistingKey) -> Response:
+async def get_job(request: Request, job_id: str) -> Response:
     """One job."""
+    context, key = context_of(request), await existing_key(request, job_id)
     Parameters(request)
     stored = await context.lookups.stored.get(key)
     if stored is None:
@@ -102,10 +112,10 @@ async def get_job(request: Request, context: Current, key: ExistingKey) -> Respo
 
 
 @router.put("/{job_id}", openapi_extra=openapi.PUT_JOB)
-async def put_job(
-    request: Request, job_id: str, context: Current, caller: Acting, once: Once
-) -> Json:
+async def put_job(request: Request, job_id: str) -> Json:
     """Create the job or replace it."""
+    context, caller = context_of(request), await acting(request)
+    once = await read_idempotency(request)
     dry_run = Parameters(request, "dry_run").truth("dry_run")
     precondition = read_precondition(request)
     document, key = await read_object(request), _key_for(caller.tenant, job_id)
