@@ -70,7 +70,7 @@ def test_a_read_that_fails_fails_for_all_and_the_next_is_made() -> None:
 
 def test_who_gives_up_leaves_the_others_their_answers() -> None:
     async def ask() -> int | None:
-        values = Gathered(lambda names: dict.fromkeys(names, 1))
+        values: Gathered[str, int] = Gathered(lambda names: dict.fromkeys(names, 1))
         hasty, patient = (asyncio.create_task(values.get(name)) for name in "ab")
         await asyncio.sleep(0)
         hasty.cancel()
