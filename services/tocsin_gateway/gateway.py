@@ -31,6 +31,7 @@ from tocsin_gateway.projection.backfills import BackfillReads
 from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.event_feed import EventFeed
 from tocsin_gateway.projection.facts import read_outcome
+from tocsin_gateway.projection.job_lookups import JobLookups
 from tocsin_gateway.projection.job_reads import JobReads
 from tocsin_gateway.projection.outcome_tail import OutcomeLog, OutcomeTail
 from tocsin_gateway.projection.progress import Progress
@@ -98,11 +99,13 @@ class Gateway:
             retention=options.retention,
         )
         jobs, runs = JobReads(database), RunReads(database)
+        lookups = JobLookups(jobs)
         commands = CommandLog(
             self.producer,
             topics,
             self.progress,
             jobs,
+            lookups,
             durable_timeout=options.durable_timeout,
             fold_timeout=options.fold_timeout,
         )
@@ -111,19 +114,20 @@ class Gateway:
         requests = Requests(RequestReads(database), clock)
         signals = Signals(commands, requests)
         job_commands = JobCommands(
-            commands, jobs, requests, clock, compaction_lag_ms=options.compaction_lag_ms
+            commands, lookups, requests, clock, compaction_lag_ms=options.compaction_lag_ms
         )
         run_commands = RunCommands(
-            signals, self.progress, jobs, runs, run_timeout=options.run_timeout
+            signals, self.progress, lookups, runs, run_timeout=options.run_timeout
         )
         context = Context(
             topics=topics,
             jobs=jobs,
+            lookups=lookups,
             runs=runs,
             backfills=backfills,
             job_commands=job_commands,
             run_commands=run_commands,
-            backfill_commands=BackfillCommands(signals, jobs, backfills),
+            backfill_commands=BackfillCommands(signals, lookups, backfills),
             bulk_commands=BulkCommands(
                 jobs, runs, JobBatches(commands, jobs, job_commands, trail), run_commands, trail
             ),

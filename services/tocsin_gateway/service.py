@@ -6,6 +6,7 @@ tokens        reads the API tokens
 deliveries    serves the producer's delivery reports
 """
 
+import gc
 import logging
 import signal
 import socket
@@ -133,10 +134,17 @@ def _serve(settings: Settings) -> int:
                 port,
                 extra={"action": "gateway_listening"},
             )
+            _spare_the_collector()
             with _signals(server, gateway.streams):
                 server.run(sockets=[listener])
     database.close()
     return _FAILED if failures else 0
+
+
+def _spare_the_collector() -> None:
+    """What is there by now stays; to look through it for garbage would hold requests up."""
+    gc.collect()
+    gc.freeze()
 
 
 class _Server(uvicorn.Server):

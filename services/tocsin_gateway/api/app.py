@@ -95,6 +95,7 @@ def build_app(
         redoc_url=None,
         redirect_slashes=False,
         separate_input_output_schemas=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.context = context
     app.state.metrics = metrics

@@ -1,6 +1,7 @@
 """Reading the body of a request."""
 
 from email.message import Message
+from functools import lru_cache
 
 from fastapi import Request
 
@@ -55,12 +56,18 @@ async def no_fields(request: Request) -> None:
 
 
 def _check_type(request: Request, media_types: tuple[str, ...]) -> None:
-    message = Message()
-    message["Content-Type"] = request.headers.get("Content-Type", "")
-    charset = (message.get_content_charset() or "utf-8").lower()
-    if message.get_content_type() not in media_types or charset not in ("utf-8", "utf8"):
+    media_type, charset = _media_type(request.headers.get("Content-Type", ""))
+    if media_type not in media_types or charset not in ("utf-8", "utf8"):
         expected = " or ".join(media_types)
         raise Problem(Kind.MEDIA_TYPE, f"send the header Content-Type: {expected}, in UTF-8")
+
+
+@lru_cache(100)
+def _media_type(header: str) -> tuple[str, str]:
+    """Type and charset, both in lower case; there are few such headers."""
+    message = Message()
+    message["Content-Type"] = header
+    return message.get_content_type(), (message.get_content_charset() or "utf-8").lower()
 
 
 async def read_body(request: Request) -> bytes:

@@ -10,7 +10,7 @@ from tocsin.broker.errors import BrokerError
 from tocsin.model.events import Event
 from tocsin.model.strict_json import dumps
 from tocsin_gateway.api.documents import event_document, outcome_document
-from tocsin_gateway.commands.command_log import settled
+from tocsin_gateway.commands.waiting import settled
 from tocsin_gateway.projection.event_feed import EventFeed, EventFilter, Place, Told, write_place
 from tocsin_gateway.projection.projector import Clock
 

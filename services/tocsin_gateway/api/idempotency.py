@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 
 from tocsin.wire.headers import Idempotency
 from tocsin_gateway.api.bodies import read_body
-from tocsin_gateway.api.context import Tenant
+from tocsin_gateway.api.context import acting
 from tocsin_gateway.api.problems import Kind, Problem
 
 HEADER = "Idempotency-Key"
@@ -17,8 +17,10 @@ REPLAYED = "Idempotency-Replayed"
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 
-async def read_idempotency(request: Request, _tenant: Tenant) -> Idempotency | None:
-    """The caller's key with a digest of all that is asked for; raises `Problem` 400 and 413."""
+async def read_idempotency(request: Request) -> Idempotency | None:
+    """The caller's key with a digest of all that is asked for; raises `Problem` 400 and 413, and
+    what `acting` raises, before the body is read."""
+    await acting(request)
     keys = request.headers.getlist(HEADER)
     if not keys:
         return None

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID, uuid5
 
 from fastapi import APIRouter, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from tocsin.model.errors import FieldError
 from tocsin.model.fields import Fields, json_bytes, one_of, text
@@ -25,14 +24,23 @@ from tocsin_gateway.api.bodies import (
     read_optional_object,
 )
 from tocsin_gateway.api.conditions import etag, is_known, read_precondition
-from tocsin_gateway.api.context import Acting, Context, Current, ExistingKey, Tenant
+from tocsin_gateway.api.context import (
+    Acting,
+    Context,
+    Current,
+    ExistingKey,
+    Tenant,
+    acting,
+    context_of,
+    existing_key,
+)
 from tocsin_gateway.api.documents import (
     accepted_document,
     job_document,
     job_page,
     run_document,
 )
-from tocsin_gateway.api.idempotency import Once, replayed
+from tocsin_gateway.api.idempotency import Once, read_idempotency, replayed
 from tocsin_gateway.api.parameters import Parameters, wrong_cursor
 from tocsin_gateway.api.problems import Kind, Problem, invalid
 from tocsin_gateway.api.uuids import uuid7
@@ -88,10 +96,11 @@ async def create_job(
 
 
 @router.get("/{job_id}", openapi_extra=openapi.GET_JOB)
-def get_job(request: Request, context: Current, key: ExistingKey) -> Response:
+async def get_job(request: Request, job_id: str) -> Response:
     """One job."""
+    context, key = context_of(request), await existing_key(request, job_id)
     Parameters(request)
-    stored = context.jobs.job(key)
+    stored = await context.lookups.stored.get(key)
     if stored is None:
         raise Problem(Kind.NOT_FOUND, f"there is no job {key}")
     revision = stored.held.revision
@@ -103,13 +112,13 @@ def get_job(request: Request, context: Current, key: ExistingKey) -> Response:
 
 
 @router.put("/{job_id}", openapi_extra=openapi.PUT_JOB)
-async def put_job(
-    request: Request, job_id: str, context: Current, tenant: Tenant, caller: Acting, once: Once
-) -> Json:
+async def put_job(request: Request, job_id: str) -> Json:
     """Create the job or replace it."""
+    context, caller = context_of(request), await acting(request)
+    once = await read_idempotency(request)
     dry_run = Parameters(request, "dry_run").truth("dry_run")
     precondition = read_precondition(request)
-    document, key = await read_object(request), _key_for(tenant, job_id)
+    document, key = await read_object(request), _key_for(caller.tenant, job_id)
     job = parse_job(document, key, context.handler_checks.errors)
 
     async def command() -> Accepted:
@@ -265,7 +274,7 @@ async def _do(
 async def _accepted(context: Context, accepted: Accepted, *, status: int = 200) -> Json:
     """The job as it is now; where it has changed already, as it was accepted."""
     now = context.clock.now_ms()
-    stored = await run_in_threadpool(context.jobs.job, accepted.job.key)
+    stored = accepted.stored or await context.lookups.stored.get(accepted.job.key)
     if stored is None or stored.held != accepted.held:
         document = accepted_document(accepted.held, accepted.job, now)
     else:

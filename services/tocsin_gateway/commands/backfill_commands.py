@@ -14,7 +14,7 @@ from tocsin.wire.headers import Idempotency
 from tocsin_gateway.commands.errors import BackfillEnded, NoSuchBackfill, NoSuchJob
 from tocsin_gateway.commands.signals import Draft, Signals
 from tocsin_gateway.projection.backfills import Backfill, BackfillReads
-from tocsin_gateway.projection.job_reads import JobReads
+from tocsin_gateway.projection.job_lookups import JobLookups
 
 MOST_SLOTS = 10_000
 
@@ -22,9 +22,9 @@ MOST_SLOTS = 10_000
 class BackfillCommands:
     """One method a command. All raise `CommandError`s, and `InvalidSignal`."""
 
-    def __init__(self, signals: Signals, jobs: JobReads, backfills: BackfillReads) -> None:
+    def __init__(self, signals: Signals, lookups: JobLookups, backfills: BackfillReads) -> None:
         self._signals = signals
-        self._jobs = jobs
+        self._lookups = lookups
         self._backfills = backfills
 
     async def start(
@@ -79,7 +79,7 @@ class BackfillCommands:
         return found, sent.replayed
 
     async def _held(self, key: JobKey) -> Held | None:
-        return await run_in_threadpool(self._jobs.held, key)
+        return await self._lookups.held.get(key)
 
 
 def count_slots(job: Job, from_time: int, to_time: int) -> int:

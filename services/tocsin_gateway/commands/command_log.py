@@ -1,9 +1,8 @@
 """Commands to the log: durable first, then judged by this gateway's own fold."""
 
-import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Future
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 from starlette.concurrency import run_in_threadpool
 
@@ -25,20 +24,22 @@ from tocsin.wire.headers import (
 from tocsin.wire.topics import Topics
 from tocsin_gateway.commands.deeds import Deed, deed_under_way
 from tocsin_gateway.commands.errors import NotDurable, TooLarge, Unconfirmed
-from tocsin_gateway.projection.job_reads import JobReads, Judged
+from tocsin_gateway.commands.waiting import all_settled, settled
+from tocsin_gateway.projection.job_lookups import JobLookups
+from tocsin_gateway.projection.job_reads import CommandPlace, JobReads, Judged, StoredJob
 from tocsin_gateway.projection.progress import Progress
-
-T = TypeVar("T")
 
 _MOST_IN_FLIGHT = 256
 
 
 class Appended(NamedTuple):
-    """Where a record stands, its log timestamp, and what became of it."""
+    """Where a record stands, its log timestamp, what became of it, and the job afterwards, where
+    that was looked up: None = it does not exist."""
 
     offset: int
     timestamp: int
     judged: Judged
+    stored: StoredJob | None = None
 
 
 class Definition(NamedTuple):
@@ -58,6 +59,7 @@ class CommandLog:
         topics: Topics,
         progress: Progress,
         jobs: JobReads,
+        lookups: JobLookups,
         *,
         durable_timeout: float,
         fold_timeout: float,
@@ -66,6 +68,7 @@ class CommandLog:
         self._topics = topics
         self._progress = progress
         self._jobs = jobs
+        self._lookups = lookups
         self._durable_timeout = durable_timeout
         self._fold_timeout = fold_timeout
         self._in_flight = 0
@@ -87,8 +90,9 @@ class CommandLog:
         headers += [] if request is None else idempotency_headers(request)
         delivered = await self._append(self._topics.jobs, key, value, headers)
         offset = await self._passed(delivered)
-        judged = await run_in_threadpool(self._jobs.judged, delivered.partition, offset)
-        return Appended(offset, delivered.timestamp, _known(judged))
+        found = await self._lookups.settled.get(CommandPlace(delivered.partition, offset, key))
+        judged, stored = found or (None, None)
+        return Appended(offset, delivered.timestamp, _known(judged), stored)
 
     async def append_signal(
         self,
@@ -202,16 +206,8 @@ class CommandLog:
 
     async def _acknowledged(self, sent: Sequence["Future[Delivered]"]) -> list[Delivered]:
         """Where they stand. Raises `TooLarge`, `NotDurable` where that goes for one of them."""
-        if not sent:
-            return []
-        waiting = [asyncio.wrap_future(future) for future in sent]
-        for each in waiting:
-            each.add_done_callback(lambda done: done.cancelled() or done.exception())
-        _, late = await asyncio.wait(waiting, timeout=self._durable_timeout)
         try:
-            if late:
-                raise TimeoutError
-            return [each.result() for each in waiting]
+            return await all_settled(sent, self._durable_timeout)
         except RecordRefused as error:
             raise TooLarge(f"Kafka refuses the record: {error.reason}") from error
         except (BrokerError, TimeoutError) as error:
@@ -231,14 +227,3 @@ def _known(judged: Judged | None) -> Judged:
     if judged is None:
         raise Unconfirmed("the command was judged, but too long ago to say how; read the job")
     return judged
-
-
-async def settled(future: "Future[T]", timeout: float) -> T:  # noqa: ASYNC109 - not cancelled
-    """The future's result; raises its error, or `TimeoutError` and leaves it be: an answer may
-    come late."""
-    waited = asyncio.wrap_future(future)
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())
-    done, _ = await asyncio.wait([waited], timeout=timeout)
-    if not done:
-        raise TimeoutError
-    return waited.result()

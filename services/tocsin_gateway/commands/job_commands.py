@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Literal
 
 import msgspec
-from starlette.concurrency import run_in_threadpool
 
 from tocsin.model.errors import FieldError, InvalidJob
 from tocsin.model.fold import Held, JobRecord, completed, judge
@@ -24,7 +23,8 @@ from tocsin_gateway.commands.command_log import Appended, CommandLog
 from tocsin_gateway.commands.errors import Busy, JobExists, NoSuchJob, WrongRevision
 from tocsin_gateway.commands.preconditions import MUST_NOT_EXIST, NO_CONDITION, Precondition
 from tocsin_gateway.commands.requests import Requests
-from tocsin_gateway.projection.job_reads import JobReads
+from tocsin_gateway.projection.job_lookups import JobLookups
+from tocsin_gateway.projection.job_reads import StoredJob
 from tocsin_gateway.projection.projector import Clock
 from tocsin_gateway.projection.request_rows import StoredRequest
 
@@ -36,13 +36,15 @@ Change = Callable[[Job], Job]
 
 class Accepted(Value, frozen=True):
     """A definition that is in force. created: by this command. before: the revision that it has
-    replaced. replayed: this command stood in the log before."""
+    replaced. replayed: this command stood in the log before. stored: the job after this command,
+    where the read model still has that definition."""
 
     held: Held
     job: Job
     created: bool
     before: int | None = None
     replayed: bool = False
+    stored: StoredJob | None = None
 
 
 class Deleted(Value, frozen=True):
@@ -69,14 +71,14 @@ class JobCommands:
     def __init__(
         self,
         log: CommandLog,
-        jobs: JobReads,
+        lookups: JobLookups,
         requests: Requests,
         clock: Clock,
         *,
         compaction_lag_ms: int,
     ) -> None:
         self._log = log
-        self._jobs = jobs
+        self._lookups = lookups
         self._requests = requests
         self._clock = clock
         self._compaction_lag_ms = compaction_lag_ms
@@ -104,7 +106,7 @@ class JobCommands:
                 raise
             # Without a condition the fold itself fills in what is left out, whatever is stored.
             appended = await self._log.append_job(job.key, job, None)
-            return await self._accepted(None, job, None, appended)
+            return self._accepted(None, job, None, appended)
 
     async def create(
         self, job: Job, *, dry_run: bool, request: Idempotency | None = None
@@ -206,7 +208,7 @@ class JobCommands:
             first = await self._requests.earlier(intent.key, intent.request, appended.offset)
             if first is not None:
                 return _replayed(first)
-            return await self._accepted(held, job, condition, appended)
+            return self._accepted(held, job, condition, appended)
         if not intent.precondition.names_revision:
             return None
         first = await self._requests.first(intent.key, intent.request)
@@ -214,25 +216,33 @@ class JobCommands:
             return _replayed(first)
         raise WrongRevision(appended.judged.reason)
 
-    async def _accepted(
+    def _accepted(
         self, held: Held | None, job: Job, condition: Condition, appended: Appended
     ) -> Accepted:
         """What is in force through the record: by the read model, or, where a later record has
         replaced it there already, by the fold of the record itself."""
-        stored = await self._held(job.key)
-        if stored is None or stored.job is None or stored.revision != appended.judged.revision:
-            record = JobRecord(
-                offset=appended.offset,
-                timestamp=appended.timestamp,
-                job=job,
-                condition=condition,
-            )
-            stored = judge(held, record, compaction_lag_ms=self._compaction_lag_ms).held
-        if stored is None or stored.job is None:
+        found, stored = self._in_force(held, job, condition, appended)
+        if found is None or found.job is None:
             raise NoSuchJob(f"the job {job.key} was deleted in the meantime")
-        created = stored.created_revision == appended.offset
-        before = held.revision if held is not None and held.exists else None
-        return Accepted(held=stored, job=stored.job, created=created, before=before)
+        return Accepted(
+            held=found,
+            job=found.job,
+            created=found.created_revision == appended.offset,
+            before=held.revision if held is not None and held.exists else None,
+            stored=stored,
+        )
+
+    def _in_force(
+        self, held: Held | None, job: Job, condition: Condition, appended: Appended
+    ) -> tuple[Held | None, StoredJob | None]:
+        """See `_accepted`; with the job of the read model, where that is the one."""
+        stored = appended.stored
+        if stored is not None and stored.held.revision == appended.judged.revision:
+            return stored.held, stored
+        record = JobRecord(
+            offset=appended.offset, timestamp=appended.timestamp, job=job, condition=condition
+        )
+        return judge(held, record, compaction_lag_ms=self._compaction_lag_ms).held, None
 
     def _would_be(self, held: Held | None, job: Job, condition: Condition) -> Accepted:
         """As if the command stood in the log now, at the revision that is stored."""
@@ -249,7 +259,7 @@ class JobCommands:
         return Accepted(held=judgement.held, job=stored, created=held is None or not held.exists)
 
     async def _held(self, key: JobKey) -> Held | None:
-        return await run_in_threadpool(self._jobs.held, key)
+        return await self._lookups.held.get(key)
 
 
 def paused(job: Job, note: str | None) -> Job:

@@ -15,7 +15,6 @@ from tocsin.model.signals import Signal
 from tocsin.model.values import Value
 from tocsin.wire.codec import DEAD
 from tocsin.wire.headers import Idempotency
-from tocsin_gateway.commands.command_log import settled
 from tocsin_gateway.commands.errors import (
     NoSuchJob,
     NoSuchRun,
@@ -25,8 +24,9 @@ from tocsin_gateway.commands.errors import (
     Unconfirmed,
 )
 from tocsin_gateway.commands.signals import Draft, Sent, Signals
+from tocsin_gateway.commands.waiting import settled
 from tocsin_gateway.projection.history import RunRow, new_row
-from tocsin_gateway.projection.job_reads import JobReads
+from tocsin_gateway.projection.job_lookups import JobLookups
 from tocsin_gateway.projection.progress import Progress
 from tocsin_gateway.projection.run_reads import RunReads
 
@@ -56,14 +56,14 @@ class RunCommands:
         self,
         signals: Signals,
         progress: Progress,
-        jobs: JobReads,
+        lookups: JobLookups,
         runs: RunReads,
         *,
         run_timeout: float,
     ) -> None:
         self._signals = signals
         self._progress = progress
-        self._jobs = jobs
+        self._lookups = lookups
         self._runs = runs
         self._run_timeout = run_timeout
 
@@ -179,7 +179,7 @@ class RunCommands:
         return msgspec.structs.replace(new_row(name), cause="manual") if row is None else row
 
     async def _held(self, key: JobKey) -> Held | None:
-        return await run_in_threadpool(self._jobs.held, key)
+        return await self._lookups.held.get(key)
 
     async def _revision(self, key: JobKey) -> int | None:
         held = await self._held(key)

@@ -12,6 +12,9 @@ from sqlalchemy import (
     ColumnClause,
     ColumnElement,
     Connection,
+    Engine,
+    RowMapping,
+    Select,
     Table,
     TableClause,
     TableValuedAlias,
@@ -19,7 +22,9 @@ from sqlalchemy import (
     any_,
     bindparam,
     func,
+    literal_column,
     select,
+    tuple_,
 )
 from sqlalchemy import cast as sql_cast
 from sqlalchemy import column as plain_column
@@ -27,10 +32,11 @@ from sqlalchemy import table as table_clause
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin_gateway.projection import tables
-from tocsin_gateway.projection.engines import reading, writing
+from tocsin_gateway.projection.engines import for_reading, for_writing
 from tocsin_gateway.projection.generations import Generations
 
 Row: TypeAlias = Sequence[Any]
+Pair: TypeAlias = tuple[str | int, str | int]
 T = TypeVar("T")
 
 _CHUNK = 500
@@ -41,21 +47,22 @@ class Database:
     """A read model and the few statements in which dialects differ. Safe to share by threads."""
 
     def __init__(self, generations: Generations, generation: int) -> None:
-        self.engine = generations.engine(generation)
+        self._use(generations.engine(generation))
         self.generation = generation
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._generations = generations
         self._upserts: dict[str, str] = {}
         self._lookups: dict[str, str] = {}
+        self._listed: dict[str, Select[Any]] = {}
 
     def begin(self) -> AbstractContextManager[Connection]:
         """A transaction beside which no other writes, of whatever process: committed at the end of
         the block, rolled back by an exception."""
-        return writing(self.engine)
+        return self._writer.begin()
 
     def read(self) -> AbstractContextManager[Connection]:
         """A connection that only reads; all it reads is of one moment."""
-        return reading(self.engine)
+        return self._reader.connect()
 
     def follow(self, now: int) -> bool:
         """Take up the read model that this one was switched to: whether there is such. Who reads
@@ -63,10 +70,15 @@ class Database:
         current = self._generations.current(now)
         if current == self.generation:
             return False
-        left, self.engine = self.engine, self._generations.engine(current)
+        left = self.engine
+        self._use(self._generations.engine(current))
         self.generation = current
         left.dispose()
         return True
+
+    def _use(self, engine: Engine) -> None:
+        self.engine = engine
+        self._writer, self._reader = for_writing(engine), for_reading(engine)
 
     def touch(self, now: int) -> None:
         """Say that the read model is kept up, and remove those that nobody keeps up."""
@@ -100,6 +112,37 @@ class Database:
         if self.is_sqlite:
             return func.json_each(json.dumps(_storable_of(values))).table_valued(_VALUE)
         return func.unnest(_array(values)).table_valued(_VALUE).render_derived()
+
+    def are_listed(self, one: Column[Any], other: Column[Any]) -> ColumnElement[bool]:
+        """The rows of which two columns have one of the pairs of values in the parameter `listed`:
+        see `pairs`."""
+        return tuple_(one, other).in_(self.pairs(one, other))
+
+    def pairs(self, one: Column[Any], other: Column[Any]) -> Select[Any]:
+        """The pairs in the parameter `listed` (see `listing`), of values for two columns, as
+        `first` and `second`: one parameter, however many they are."""
+        text = bindparam("listed", type_=Text)
+        if self.is_sqlite:
+            pair = func.json_each(text).table_valued(_VALUE)
+        else:
+            each = func.json_array_elements(sql_cast(text, postgresql.JSON))
+            pair = each.table_valued(_VALUE).render_derived()
+        first, second = (pair.c.value.op("->>")(literal_column(at)) for at in ("0", "1"))
+        return select(
+            sql_cast(first, one.type).label("first"), sql_cast(second, other.type).label("second")
+        )
+
+    def rows_listed(
+        self, connection: Connection, one: Column[Any], other: Column[Any], pairs: Iterable[Pair]
+    ) -> Sequence[RowMapping]:
+        """The rows of a table of which two columns have one of the pairs of values: the statement
+        is built once."""
+        query = self._listed.get(one.table.name)
+        if query is None:
+            query = self._listed[one.table.name] = select(one.table).where(
+                self.are_listed(one, other)
+            )
+        return connection.execute(query, listing(pairs)).mappings().all()
 
     def rows_among(
         self, connection: Connection, column: Column[str], values: Iterable[str]
@@ -183,6 +226,11 @@ def chunks(items: Iterable[T], size: int = _CHUNK) -> Iterable[list[T]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk
+
+
+def listing(pairs: Iterable[Pair]) -> dict[str, str]:
+    """The parameter of a statement with `Database.are_listed`. A NUL is in none of the pairs."""
+    return {"listed": json.dumps(list(pairs))}
 
 
 def read_meta(connection: Connection) -> dict[str, str]:

@@ -57,14 +57,24 @@ def make_engine(url: str, *, schema: str | None = None) -> Engine:
 def writing(engine: Engine) -> AbstractContextManager[Connection]:
     """A transaction beside which no other writes, in whatever process; committed at the end of
     the block, rolled back by an exception."""
-    return engine.execution_options(**{_WRITES: True}).begin()
+    return for_writing(engine).begin()
 
 
 def reading(engine: Engine) -> AbstractContextManager[Connection]:
     """A connection that only reads; all it reads is of one moment."""
+    return for_reading(engine).connect()
+
+
+def for_writing(engine: Engine) -> Engine:
+    """The engine of which each transaction is one of `writing`."""
+    return engine.execution_options(**{_WRITES: True})
+
+
+def for_reading(engine: Engine) -> Engine:
+    """The engine of which each connection is one of `reading`."""
     if engine.dialect.name == "postgresql":
-        return engine.execution_options(isolation_level="REPEATABLE READ").connect()
-    return engine.connect()
+        return engine.execution_options(isolation_level="REPEATABLE READ")
+    return engine
 
 
 def _postgresql(url: URL, schema: str | None) -> Engine:

@@ -1,16 +1,14 @@
 """Reading jobs from the read model."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     RowMapping,
     Select,
     and_,
     select,
-    tuple_,
 )
 
 from tocsin.model.fold import Held, Verdict
@@ -19,7 +17,7 @@ from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
 from tocsin.wire.topics import DEFAULT_POOL
 from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
-from tocsin_gateway.projection.database import Database, chunks
+from tocsin_gateway.projection.database import Database, listing
 from tocsin_gateway.projection.filters import has_tag
 from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.job_rows import held_of
@@ -86,34 +84,58 @@ class Judged(Value, frozen=True):
     reason: str
 
 
+class CommandPlace(NamedTuple):
+    """Where a record of the jobs topic stands, and of which job it is."""
+
+    partition: int
+    offset: int
+    key: JobKey
+
+
+class Settled(NamedTuple):
+    """What became of a command (None = not judged, or long ago), and the job, if it exists now."""
+
+    judged: Judged | None
+    stored: StoredJob | None
+
+
 class JobReads:
     """Answers about jobs. Every call blocks on the database; for any thread."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        are_meant = database.are_listed(jobs.c.tenant, jobs.c.job_id)
+        self._held = select(jobs).where(are_meant)
+        self._existing = _stored_jobs().where(are_meant, jobs.c.definition.is_not(None))
+        place = (verdicts.c.partition, verdicts.c.record_offset)
+        verdict = (verdicts.c.verdict, verdicts.c.revision, verdicts.c.reason)
+        self._verdicts = select(*place, *verdict).where(database.are_listed(*place))
 
     def held(self, key: JobKey) -> Held | None:
         """What the fold holds of a job, a tombstone too."""
-        with self._database.read() as connection:
-            row = connection.execute(_jobs().where(_is(key))).mappings().first()
-        return None if row is None else held_of(row)
+        return self.held_of_many([key]).get(key)
 
     def job(self, key: JobKey) -> StoredJob | None:
         """The job, if it exists."""
-        with self._database.read() as connection:
-            query = _stored_jobs().where(_is(key), jobs.c.definition.is_not(None))
-            found = self._stored(connection, connection.execute(query).mappings().all())
-        return found[0] if found else None
+        return self.stored_of_many([key]).get(key)
 
     def held_of_many(self, keys: Sequence[JobKey]) -> dict[JobKey, Held]:
-        """What the fold holds of jobs of one tenant, tombstones too."""
-        if not keys:
-            return {}
-        names = self._database.among(jobs.c.job_id, [key.job_id for key in keys])
-        query = select(jobs).where(jobs.c.tenant == keys[0].tenant, names)
+        """What the fold holds of jobs, tombstones too."""
         with self._database.read() as connection:
-            rows = connection.execute(query).mappings().all()
+            rows = connection.execute(self._held, listing(keys)).mappings().all()
         return {JobKey(row["tenant"], row["job_id"]): held_of(row) for row in rows}
+
+    def stored_of_many(self, keys: Sequence[JobKey]) -> dict[JobKey, StoredJob]:
+        """Those of the jobs that exist."""
+        with self._database.read() as connection:
+            return self._stored_of_many(connection, keys)
+
+    def settled_of_many(self, places: Sequence[CommandPlace]) -> dict[CommandPlace, Settled]:
+        """What became of commands, of one moment."""
+        with self._database.read() as connection:
+            judged = self._judged_of_many(connection, [place[:2] for place in places])
+            stored = self._stored_of_many(connection, {place.key for place in places})
+        return {each: Settled(judged.get(each[:2]), stored.get(each.key)) for each in places}
 
     def keys(self, wanted: JobFilter, limit: int, after: str | None = None) -> list[JobKey]:
         """The keys of at most `limit` jobs that match, in their order; only ids behind `after`."""
@@ -131,28 +153,11 @@ class JobReads:
         """The pools that jobs name, and the default one."""
         return known_pools(self._database)
 
-    def judged(self, partition: int, offset: int) -> Judged | None:
-        """The verdict on a record of the jobs topic; None = not judged, or long ago."""
-        with self._database.read() as connection:
-            row = connection.execute(
-                select(verdicts.c.verdict, verdicts.c.revision, verdicts.c.reason).where(
-                    verdicts.c.partition == partition, verdicts.c.record_offset == offset
-                )
-            ).first()
-        return row and Judged(verdict=row.verdict, revision=row.revision, reason=row.reason)
-
     def judged_of_many(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Judged]:
-        """The verdicts on records: (partition, offset) -> what became of it."""
-        found: dict[tuple[int, int], Judged] = {}
-        at = (verdicts.c.partition, verdicts.c.record_offset)
-        columns = (*at, verdicts.c.verdict, verdicts.c.revision, verdicts.c.reason)
+        """The verdicts on records of the jobs topic: (partition, offset) -> what became of it.
+        Those that were not judged, or long ago, are left out."""
         with self._database.read() as connection:
-            for some in chunks(places):
-                query = select(*columns).where(tuple_(*at).in_(some))
-                for partition, offset, verdict, revision, reason in connection.execute(query):
-                    judged = Judged(verdict=verdict, revision=revision, reason=reason)
-                    found[partition, offset] = judged
-        return found
+            return self._judged_of_many(connection, places)
 
     def page(self, wanted: JobFilter, sort: JobSort, cursor: str | None, limit: int) -> JobPage:
         """At most `limit` jobs after the cursor, fewer where the next ones are far. The sort keys
@@ -209,9 +214,24 @@ class JobReads:
         rows = {row["job_id"]: row for row in connection.execute(query).mappings()}
         return self._stored(connection, [rows[name] for name in names])
 
+    def _judged_of_many(
+        self, connection: Connection, places: Sequence[tuple[int, int]]
+    ) -> dict[tuple[int, int], Judged]:
+        rows = connection.execute(self._verdicts, listing(places))
+        return {
+            (partition, offset): Judged(verdict=verdict, revision=revision, reason=reason)
+            for partition, offset, verdict, revision, reason in rows
+        }
+
+    def _stored_of_many(
+        self, connection: Connection, keys: Iterable[JobKey]
+    ) -> dict[JobKey, StoredJob]:
+        rows = connection.execute(self._existing, listing(keys)).mappings().all()
+        return {stored.job.key: stored for stored in self._stored(connection, rows)}
+
     def _stored(self, connection: Connection, rows: Sequence[RowMapping]) -> list[StoredJob]:
         ran = [row["last_run_id"] for row in rows if row["last_run_id"] is not None]
-        last = rows_of(self._database, connection, ran)
+        last = rows_of(self._database, connection, ran) if ran else {}
         return [
             StoredJob(
                 held=held,
@@ -247,10 +267,6 @@ def _stored_jobs() -> Select[Any]:
     return _jobs().add_columns(
         last_run_id.label("last_run_id"), known_through.label("known_through")
     )
-
-
-def _is(key: JobKey) -> ColumnElement[bool]:
-    return and_(jobs.c.tenant == key.tenant, jobs.c.job_id == key.job_id)
 
 
 def _conditions(wanted: JobFilter) -> list[JobIds]:

@@ -1,15 +1,14 @@
 """The fold of the jobs topic over the rows of `jobs`."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, delete, or_, select
+from sqlalchemy import Connection, RowMapping, delete, select
 
 from tocsin.model.fold import Held, Judgement, judge
 from tocsin.model.jobs import Job
 from tocsin.model.keys import JobKey
 from tocsin.wire.codec import JOB
-from tocsin_gateway.projection.database import Database, chunks
+from tocsin_gateway.projection.database import Database, listing
 from tocsin_gateway.projection.facts import JobFact
 from tocsin_gateway.projection.tables import job_tags, jobs, verdicts
 
@@ -23,7 +22,8 @@ def fold_jobs(
     trusting: bool = False,
 ) -> list[Judgement]:
     """Judge the records in their order and store what is held after them; no verdict is kept."""
-    held = load_held(connection, {fact.key for fact in facts})
+    held = load_held(database, connection, {fact.key for fact in facts})
+    tagged = {key for key, known in held.items() if known.job is not None and known.job.tags}
     changed: dict[JobKey, tuple[int, Held]] = {}
     judgements = []
     for fact in facts:
@@ -37,7 +37,7 @@ def fold_jobs(
         if judgement.verdict in ("accepted", "restated") and judgement.held is not None:
             held[fact.key] = judgement.held
             changed[fact.key] = (fact.partition, judgement.held)
-    _store(database, connection, changed)
+    _store(database, connection, changed, tagged)
     return judgements
 
 
@@ -64,14 +64,12 @@ def store_verdicts(
     database.upsert(connection, verdicts, rows)
 
 
-def load_held(connection: Connection, keys: Iterable[JobKey]) -> dict[JobKey, Held]:
+def load_held(
+    database: Database, connection: Connection, keys: Iterable[JobKey]
+) -> dict[JobKey, Held]:
     """What is held of these jobs, tombstones too."""
-    held = {}
-    for some in chunks(keys):
-        matches = or_(*(_is(key) for key in some))
-        for row in connection.execute(select(jobs).where(matches)).mappings():
-            held[JobKey(row["tenant"], row["job_id"])] = held_of(row)
-    return held
+    rows = database.rows_listed(connection, jobs.c.tenant, jobs.c.job_id, keys)
+    return {JobKey(row["tenant"], row["job_id"]): held_of(row) for row in rows}
 
 
 def held_of(row: RowMapping) -> Held:
@@ -97,20 +95,18 @@ def forget_partition(connection: Connection, partition: int) -> None:
     connection.execute(delete(jobs).where(jobs.c.partition == partition))
 
 
-def _is(key: JobKey) -> Any:
-    return and_(jobs.c.tenant == key.tenant, jobs.c.job_id == key.job_id)
-
-
 def _store(
-    database: Database, connection: Connection, changed: dict[JobKey, tuple[int, Held]]
+    database: Database,
+    connection: Connection,
+    changed: dict[JobKey, tuple[int, Held]],
+    tagged: set[JobKey],
 ) -> None:
+    """tagged: jobs that had tags before."""
     rows = [_row(key, partition, held) for key, (partition, held) in changed.items()]
     database.upsert(connection, jobs, rows)
-    for some in chunks(changed):
-        of_jobs = (
-            and_(job_tags.c.tenant == key.tenant, job_tags.c.job_id == key.job_id) for key in some
-        )
-        connection.execute(delete(job_tags).where(or_(*of_jobs)))
+    if tagged:
+        are_meant = database.are_listed(job_tags.c.tenant, job_tags.c.job_id)
+        connection.execute(delete(job_tags).where(are_meant), listing(tagged & changed.keys()))
     tags = [
         (key.tenant, key.job_id, name, value)
         for key, (_, held) in changed.items()

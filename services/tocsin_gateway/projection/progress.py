@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from concurrent.futures import Future
+from itertools import chain, islice
 from threading import Event, Lock
 
 from tocsin.broker.port import TopicPartition
@@ -66,6 +67,13 @@ class Progress:
         """Whether a request waits for records or a run; blocks until one does, at most `timeout`
         seconds."""
         return self._is_awaited.wait(timeout)
+
+    @property
+    def has_crowd(self) -> bool:
+        """Whether several requests wait for records."""
+        with self._lock:
+            waiting = chain.from_iterable(self._offset_waiters.values())
+            return len(list(islice(waiting, 2))) > 1
 
     def publish(self, written: Written) -> None:
         """A batch has been committed."""

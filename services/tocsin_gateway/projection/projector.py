@@ -42,6 +42,7 @@ log = logging.getLogger(__name__)
 _BATCH = 2_000
 _GATHER_S = 0.2
 _BREATH_S = 0.005
+_CROWD_BREATH_S = 0.02
 _TIMEOUT_S = 10.0
 _PAUSE_S = 1.0
 _SWEEP_MS = 10_000
@@ -128,9 +129,10 @@ class Projector:
 
     def _gather(self, size: int, stop: Event) -> None:
         """Let records pile up after a small batch: a transaction costs as much as dozens of them.
-        Only for a moment while a request waits for what it has written."""
+        Only for a moment while a request waits for what it has written, a little longer where
+        several do."""
         if 0 < size < _BATCH and self._progress.await_demand(_GATHER_S):
-            stop.wait(_BREATH_S)
+            stop.wait(_CROWD_BREATH_S if self._progress.has_crowd else _BREATH_S)
 
     def open(self) -> None:
         """Take up reading at the stored offsets; partitions of jobs without one are read cold.

@@ -3,15 +3,17 @@
 Sweeps run between batches on the writer's thread, a bounded slice each.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 from zlib import crc32
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, Select, delete, func, select
 
 from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
-from tocsin_gateway.projection.database import Database, chunks
-from tocsin_gateway.projection.filters import has_ended, of_job
+from tocsin_gateway.projection.database import Database, chunks, listing
+from tocsin_gateway.projection.filters import has_ended, of_job, of_named
 from tocsin_gateway.projection.handler_rows import sweep_handlers
 from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.request_rows import KEPT_MS
@@ -30,6 +32,7 @@ from tocsin_gateway.projection.tables import (
 )
 
 _SLICE = 2_000
+_AT_ONCE = 200
 _LOOKS = 10
 """How often a job's runs are counted, about, while it gets as many as are kept."""
 _VERDICTS_MS = 600_000
@@ -51,6 +54,7 @@ class Sweeper:
         self._database = database
         self._retention = retention
         self._grown: set[JobKey] = set()
+        self._last_kept = _last_kept(database, retention.runs_a_job)
         self._every = max(1, retention.runs_a_job // _LOOKS)
 
     def note(self, changed: Mapping[str, RunRow]) -> None:
@@ -80,24 +84,36 @@ class Sweeper:
     def _sweep_counts(self, connection: Connection) -> int:
         removed = 0
         while self._grown and removed < _SLICE:
-            key = self._grown.pop()
-            surplus = self._surplus(connection, key)
-            _remove(connection, surplus)
-            removed += len(surplus)
-            if len(surplus) == _SLICE:
-                self._grown.add(key)
+            looked_at = set(islice(self._grown, _AT_ONCE))
+            full = self._full(connection, looked_at)
+            self._grown -= looked_at - full.keys()
+            while full and removed < _SLICE:
+                key, last_kept = full.popitem()
+                surplus = _surplus(connection, key, last_kept)
+                _remove(connection, surplus)
+                removed += len(surplus)
+                if len(surplus) < _SLICE:
+                    self._grown.remove(key)
         return removed
 
-    def _surplus(self, connection: Connection, key: JobKey) -> Sequence[str]:
-        """The job's ended runs beyond the newest that are kept."""
-        ids = select(runs.c.run_id).where(of_job(key))
-        newest = ids.order_by(runs.c.run_id.desc())
-        kept = self._retention.runs_a_job
-        last_kept = connection.execute(newest.offset(kept - 1).limit(1)).scalar()
-        if last_kept is None:
-            return []
-        query = ids.where(runs.c.run_id < last_kept, has_ended()).limit(_SLICE)
-        return connection.execute(query).scalars().all()
+    def _full(self, connection: Connection, keys: Iterable[JobKey]) -> dict[JobKey, str]:
+        """Those of the jobs that have as many runs as are kept, each with the last of these."""
+        found = connection.execute(self._last_kept, listing(keys))
+        return {JobKey(*key): run_id for *key, run_id in found if run_id is not None}
+
+
+def _surplus(connection: Connection, key: JobKey, last_kept: str) -> Sequence[str]:
+    """The job's ended runs that are older; a slice of them."""
+    older = select(runs.c.run_id).where(of_job(key), runs.c.run_id < last_kept, has_ended())
+    return connection.execute(older.limit(_SLICE)).scalars().all()
+
+
+def _last_kept(database: Database, kept: int) -> Select[Any]:
+    """The listed jobs, each with its run of that place among the newest; null = it has fewer."""
+    job = database.pairs(jobs.c.tenant, jobs.c.job_id).subquery()
+    newest = select(runs.c.run_id).where(of_named(job.c.first, job.c.second))
+    newest = newest.order_by(runs.c.run_id.desc()).offset(kept - 1).limit(1)
+    return select(job.c.first, job.c.second, newest.scalar_subquery())
 
 
 def _sweep_ages(connection: Connection, oldest: int) -> int:
