@@ -14,7 +14,7 @@ from tocsin.timetable.occurrences import Interval, Occurrences, Once
 REMEMBERED_ANSWERS = 64
 """How many answers a schedule keeps."""
 
-REMEMBERED_SCHEDULES = 1 << 14
+REMEMBERED_SCHEDULES = 1 << 13
 """How many schedules `schedule_of` keeps."""
 
 _COMPUTED = (Interval, Once)

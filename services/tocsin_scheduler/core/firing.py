@@ -10,6 +10,10 @@ from tocsin.wire.run_bytes import run_tail
 
 NEVER_LATE = 1 << 62
 
+_REMEMBERED = 8_192
+"""Schedules that are kept at hand. Many jobs share few cron expressions; intervals and one-offs,
+which are each one's own, would only fill the memory."""
+
 
 class Firing(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A definition as the firing loop reads it; kept beside the definition in the local store.
@@ -66,7 +70,7 @@ def decode_firing(data: bytes) -> Firing:
     return _DECODER.decode(data)
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=_REMEMBERED)
 def schedule_from(data: bytes) -> Schedule:
     """The schedule of an entry; entries of one schedule share the object and its memo."""
     return schedule_of(_FIELDS.decode(data))

@@ -14,6 +14,7 @@ from tocsin_scheduler.core.store import StoreDamaged
 from tocsin_scheduler.shell.checkpoint import Checkpoint, objection, read_checkpoint
 from tocsin_scheduler.shell.estate import Estate
 from tocsin_scheduler.shell.live import Live
+from tocsin_scheduler.shell.memory import give_back
 from tocsin_scheduler.shell.ownership import Estates, Phase, Tenure, Tenures
 from tocsin_scheduler.shell.premises import Premises
 from tocsin_scheduler.shell.producer_seat import ProducerSeat
@@ -62,7 +63,10 @@ class Acquisition:
         self._start(now)
         self._collect(now)
         was_of_use = self._read_slice(timeout)
-        indexing = [self._step_one(tenure, now) for tenure in self._restoring()]
+        restoring = self._restoring()
+        indexing = [self._step_one(tenure, now) for tenure in restoring]
+        if restoring and not self._restoring():
+            self._executor.submit(give_back)
         return was_of_use or any(indexing)
 
     @property

@@ -31,8 +31,8 @@ from tocsin_scheduler.core.store import StoreDamaged
 LOG = logging.getLogger(__name__)
 
 MIB = 1024 * 1024
-CACHE_BYTES = 32 * MIB
-WRITE_BUFFERS_BYTES = 12 * MIB
+CACHE_BYTES = 16 * MIB
+WRITE_BUFFERS_BYTES = 8 * MIB
 _BLOCK_BYTES = 8 * 1024
 _WRITE_BUFFER_BYTES = 4 * MIB
 _WAL_BYTES = 16 * MIB
