@@ -29,6 +29,8 @@ LOG = logging.getLogger(__name__)
 
 SLICE_RECORDS = 500
 PAUSE_MS = 500
+MANY_RECORDS = 50_000
+"""What so many records take while they are read is worth giving back."""
 
 
 class Acquisition:
@@ -66,8 +68,14 @@ class Acquisition:
         restoring = self._restoring()
         indexing = [self._step_one(tenure, now) for tenure in restoring]
         if restoring and not self._restoring():
-            self._executor.submit(give_back)
+            self._tidy()
         return was_of_use or any(indexing)
+
+    def _tidy(self) -> None:
+        """After a restore that was worth it."""
+        if self._spans.taken >= MANY_RECORDS:
+            self._executor.submit(give_back)
+        self._spans.taken = 0
 
     @property
     def remaining(self) -> int:

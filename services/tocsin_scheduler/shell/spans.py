@@ -48,7 +48,8 @@ class Span:
 
 
 class SpanReader:
-    """Reads spans side by side; its reader is there only while there are any.
+    """Reads spans side by side; its reader is there only while there are any. `taken`: how many
+    records it has read.
 
     A partition is in one span at a time. Reads committed records only: a span ends when the log
     has met its `through`, which waits for transactions that are open below it.
@@ -58,6 +59,7 @@ class SpanReader:
         self._cluster = cluster
         self._reader: LogReader | None = None
         self._spans: dict[TopicPartition, Span] = {}
+        self.taken = 0
 
     def __bool__(self) -> bool:
         return bool(self._spans)
@@ -76,6 +78,7 @@ class SpanReader:
         if self._reader is None:
             return False
         records = self._reader.poll_batch(max_records, timeout)
+        self.taken += len(records)
         records.sort(key=_place)
         for place, group in groupby(records, _place):
             self._spans[TopicPartition(*place)].take(list(group))
