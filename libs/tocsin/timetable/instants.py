@@ -105,8 +105,7 @@ def _day_ms(year: str, month: str, day: str) -> int:
 
 
 def _time_ms(hour: int, minute: int, second: int) -> int:
-    if hour > 23 or minute > 59 or second > 59:
-        time_of_day(hour, minute, second)  # says what is wrong
+    time_of_day(hour, minute, second)  # raises where there is no such time
     return ((hour * 60 + minute) * 60 + second) * 1000
 
 

@@ -50,13 +50,13 @@ def read_schema(name: str) -> Schema:
 
 
 class Codec(Generic[V]):
-    """Bytes <-> frozen values of one kind."""
+    """Bytes <-> frozen values of one kind. `prefix`: the five bytes in front of each."""
 
     def __init__(self, name: str, kind: type[V]) -> None:
         self.name = name
         self.schema_id = schema_ids()[name]
         self._kind = kind
-        self._prefix = _PREFIX.pack(0, self.schema_id)
+        self.prefix = _PREFIX.pack(0, self.schema_id)
         self._schema = fastavro.parse_schema(read_schema(name))
         self._write: Callable[..., None] = fastavro.schemaless_writer
         self._read: Callable[..., Any] = fastavro.schemaless_reader
@@ -64,7 +64,7 @@ class Codec(Generic[V]):
     def encode(self, value: V) -> bytes:
         """The value framed. A `Value` fits its schema by construction."""
         out = io.BytesIO()
-        out.write(self._prefix)
+        out.write(self.prefix)
         fields = msgspec.to_builtins(value, builtin_types=(bytes,))
         self._write(out, self._schema, fields, disable_tuple_notation=True)
         return out.getvalue()
@@ -86,9 +86,7 @@ class Codec(Generic[V]):
     def check_prefix(self, data: bytes) -> None:
         """Raises `WireError` where `data` does not begin with this kind's schema id."""
         if len(data) < PREFIX_BYTES or data[0] != 0:
-            raise WireError(
-                f"no schema id in front; a {self.name} begins with {self._prefix.hex()}"
-            )
+            raise WireError(f"no schema id in front; a {self.name} begins with {self.prefix.hex()}")
         found = _PREFIX.unpack_from(data)[1]
         if found != self.schema_id:
             raise WireError(f"schema id {found}; a {self.name} has {self.schema_id}")

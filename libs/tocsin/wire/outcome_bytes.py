@@ -3,13 +3,9 @@
 That is how most runs end, and it takes a fifth of the time.
 """
 
-import struct
-
 from tocsin.model.runs import Outcome
 from tocsin.wire.codec import OUTCOME
 from tocsin.wire.primitives import NULL, long, optional_bytes, optional_long, sized, text
-
-_PREFIX = struct.pack(">bI", 0, OUTCOME.schema_id)
 
 
 def outcome_value(outcome: Outcome) -> bytes:
@@ -18,7 +14,7 @@ def outcome_value(outcome: Outcome) -> bytes:
         return OUTCOME.encode(outcome)
     return b"".join(
         (
-            _PREFIX,
+            OUTCOME.prefix,
             sized(outcome.run_id.encode()),
             text(outcome.tenant),
             sized(outcome.job_id.encode()),

@@ -6,7 +6,6 @@ for a run, of values that many runs of one instant share.
 """
 
 import io
-import struct
 from typing import Any
 
 import fastavro
@@ -38,7 +37,6 @@ def _tail_schema() -> Any:
 
 
 _TAIL = _tail_schema()
-_PREFIX = struct.pack(">bI", 0, RUN.schema_id)
 
 
 def run_tail(job: Job, revision: int) -> bytes:
@@ -73,7 +71,7 @@ def run_value(
     """A framed run, the same bytes as `RUN.encode` of the whole value."""
     return b"".join(
         (
-            _PREFIX,
+            RUN.prefix,
             sized(run_id.encode()),
             long(scheduled_time),
             long(due_time),
