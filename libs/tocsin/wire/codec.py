@@ -8,7 +8,7 @@ import io
 import json
 import struct
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, Generic, TypeVar
 
 import fastavro
@@ -23,9 +23,11 @@ from tocsin.model.signals import Signal
 from tocsin.model.state import JobState, RunState, Watermark
 from tocsin.model.values import Value
 from tocsin.resources import resource_path
+from tocsin.wire.flat import FlatReader, NotFlat, Schema
 
 V = TypeVar("V", bound=Value)
-Schema = dict[str, Any]
+Read = Callable[[bytes, int], tuple[Any, int]]
+"""Of framed bytes and the place of a value in them: its fields, and where it ends."""
 
 PREFIX_BYTES = 5
 _PREFIX = struct.Struct(">bI")
@@ -57,9 +59,10 @@ class Codec(Generic[V]):
         self.schema_id = schema_ids()[name]
         self._kind = kind
         self.prefix = _PREFIX.pack(0, self.schema_id)
-        self._schema = fastavro.parse_schema(read_schema(name))
+        schema = read_schema(name)
+        self._schema = fastavro.parse_schema(schema)
         self._write: Callable[..., None] = fastavro.schemaless_writer
-        self._read: Callable[..., Any] = fastavro.schemaless_reader
+        self._read = _reader(schema, self._schema)
 
     def encode(self, value: V) -> bytes:
         """The value framed. A `Value` fits its schema by construction."""
@@ -72,15 +75,13 @@ class Codec(Generic[V]):
     def decode(self, data: bytes) -> V:
         """Raises `WireError` for anything but exactly one value of this kind."""
         self.check_prefix(data)
-        source = io.BytesIO(data)
-        source.seek(PREFIX_BYTES)
         try:
-            fields = self._read(source, self._schema, None)
+            fields, end = self._read(data, PREFIX_BYTES)
             value = msgspec.convert(fields, self._kind)
         except Exception as error:  # fastavro raises whatever the bytes provoke
             raise WireError(f"not a {self.name} in Avro: {str(error)[:300]}") from error
-        if source.tell() != len(data):
-            raise WireError(f"{len(data) - source.tell()} bytes after the end of a {self.name}")
+        if end != len(data):
+            raise WireError(f"{len(data) - end} bytes after the end of a {self.name}")
         return value
 
     def check_prefix(self, data: bytes) -> None:
@@ -90,6 +91,20 @@ class Codec(Generic[V]):
         found = _PREFIX.unpack_from(data)[1]
         if found != self.schema_id:
             raise WireError(f"schema id {found}; a {self.name} has {self.schema_id}")
+
+
+def _reader(schema: Schema, parsed: Any) -> Read:
+    """The library's, where there is no quicker one."""
+    try:
+        return FlatReader(schema).read
+    except NotFlat:
+        return partial(_read_by_library, parsed)
+
+
+def _read_by_library(parsed: Any, data: bytes, at: int) -> tuple[Any, int]:
+    source = io.BytesIO(data)
+    source.seek(at)
+    return fastavro.schemaless_reader(source, parsed, None), source.tell()
 
 
 JOB = Codec("job", Job)

@@ -4,10 +4,8 @@ A value in Avro is the concatenation of its fields, so a schema cut off after th
 wanted reads them and stops: a restore and an audit need no payloads.
 """
 
-import io
 from typing import Any, Final, Generic, TypeVar
 
-import fastavro
 import msgspec
 
 from tocsin.model.jobs import Priority, Status
@@ -15,6 +13,7 @@ from tocsin.model.runs import Cause
 from tocsin.model.values import Value
 from tocsin.timetable import ScheduleFields
 from tocsin.wire.codec import JOB, PREFIX_BYTES, RUN, Codec, WireError, read_schema
+from tocsin.wire.flat import FlatReader
 
 P = TypeVar("P", bound=Value)
 
@@ -30,17 +29,15 @@ class PrefixCodec(Generic[P]):
         schema["fields"] = schema["fields"][: len(wanted)]
         names = tuple(field["name"] for field in schema["fields"])
         assert names == wanted, f"a {whole.name} begins with {names}, not with {wanted}"
-        self._schema = fastavro.parse_schema(schema)
+        self._reader = FlatReader(schema)
 
     def decode(self, value: bytes) -> P:
         """The first fields; the rest is not looked at. Raises `WireError`."""
         self._whole.check_prefix(value)
-        source = io.BytesIO(value)
-        source.seek(PREFIX_BYTES)
         try:
-            fields = fastavro.schemaless_reader(source, self._schema, None)
+            fields, _ = self._reader.read(value, PREFIX_BYTES)
             return msgspec.convert(fields, self._kind)
-        except Exception as error:  # fastavro raises whatever the bytes provoke
+        except (IndexError, ValueError) as error:
             raise WireError(f"not a {self._whole.name} in Avro: {str(error)[:300]}") from error
 
 
@@ -51,6 +48,12 @@ class JobPrefix(Value, frozen=True, kw_only=True):
     jitter_ms: int
     status: Status | None
     priority: Priority
+
+    @property
+    def is_whole(self) -> bool:
+        """Nothing is left for the fold to fill in."""
+        schedule = self.schedule
+        return self.status is not None and (schedule.every_ms is None or schedule.start is not None)
 
 
 class RunPrefix(Value, frozen=True, kw_only=True):
