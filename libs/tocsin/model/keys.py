@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 DEFAULT_TENANT = "default"
 
-_TENANT = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
-_JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}", re.ASCII)
+_TENANT_FORM = "[a-z0-9][a-z0-9-]{0,62}"
+_JOB_ID_FORM = "[A-Za-z0-9][A-Za-z0-9._-]{0,199}"
+_TENANT = re.compile(_TENANT_FORM, re.ASCII)
+_JOB_ID = re.compile(_JOB_ID_FORM, re.ASCII)
+_JOB_KEY = re.compile(f"{_TENANT_FORM}/{_JOB_ID_FORM}".encode())
 _RUN_ID = re.compile(
-    r"(?P<tenant>[a-z0-9][a-z0-9-]{0,62})\.(?P<job_id>[A-Za-z0-9][A-Za-z0-9._-]{0,199})"
+    rf"(?P<tenant>{_TENANT_FORM})\.(?P<job_id>{_JOB_ID_FORM})"
     r"\.(?P<time>\d{8}T\d{6}\.\d{3}Z)(?P<suffix>-[mb][0-9a-f]{8})?",
     re.ASCII,
 )
@@ -51,6 +54,11 @@ def parse_job_key(text: str) -> JobKey:
     if not slash:
         raise InvalidKey(f"key {text[:80]!r}: expected tenant/job_id, such as default/daily-report")
     return job_key(tenant, job_id)
+
+
+def is_job_key(data: bytes) -> bool:
+    """Whether `parse_job_key` takes these bytes."""
+    return _JOB_KEY.fullmatch(data) is not None
 
 
 def run_time(scheduled_time: int) -> str:

@@ -41,19 +41,28 @@ def occurrences_of(fields: ScheduleFields, created_ms: int | None) -> Occurrence
         return _interval(fields.every_ms, fields.start, created_ms)
     if fields.at is not None:
         return _once(fields.at, fields)
-    assert fields.rrule is not None
-    assert fields.dtstart is not None
+    if fields.rrule is None or fields.dtstart is None:
+        raise InvalidSchedule("kind", "give one of cron, at, every, or rrule with dtstart")
     return _rule_occurrences(fields.rrule, fields.dtstart, fields)
 
 
 def _cron_occurrences(text: str, fields: ScheduleFields) -> Occurrences:
-    cron, zone = parse_cron(text), zone_of(fields.timezone)
+    cron, zone = parse_cron(text), _zone(fields.timezone)
     if cron.elapsed:
         return ReadInstants(cron.walls, zone)
     return WallOccurrences(cron.walls, zone, fields.gap or "next", fields.fold or "first")
 
 
+def _zone(name: str) -> Zone:
+    try:
+        return zone_of(name)
+    except KeyError:
+        raise InvalidSchedule("timezone", f"{name!r:.60} is not an IANA zone") from None
+
+
 def _interval(every_ms: int, start: int | None, created_ms: int | None) -> Occurrences:
+    if every_ms <= 0:
+        raise InvalidSchedule("every", f"every must be longer than nothing, not {every_ms} ms")
     if start is not None:
         return Interval(start, every_ms)
     if created_ms is not None:
@@ -67,7 +76,7 @@ def _once(text: str, fields: ScheduleFields) -> Once:
         if has_offset(text):
             once = Once(parse_instant(text))
         else:
-            once = resolve(parse_local(text), zone_of(fields.timezone), gap, fold)
+            once = resolve(parse_local(text), _zone(fields.timezone), gap, fold)
     except ValueError as error:
         raise _refined("at", f"{text[:40]!r} is no instant and no local time", error) from None
     if once.at_ms > LAST_MS or not _in_window(once.at_ms, fields):
@@ -84,7 +93,7 @@ def _rule_occurrences(text: str, dtstart: str, fields: ScheduleFields) -> Occurr
     first = _dtstart(dtstart)
     rule = parse_rule(text)
     gap, fold = fields.gap or "shift", fields.fold or "first"
-    zone = zone_of(fields.timezone)
+    zone = _zone(fields.timezone)
     occurrences = (
         _elapsed_rule(rule, first, zone, gap, fold)
         if rule.elapsed

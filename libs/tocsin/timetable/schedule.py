@@ -97,10 +97,19 @@ class Schedule:
         return f"Schedule({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
-@lru_cache(maxsize=REMEMBERED_SCHEDULES)
 def schedule_of(fields: ScheduleFields) -> Schedule:
-    """The schedule of fields that were valid before, the same object for equal fields.
+    """The schedule of fields that were valid before.
 
-    Raises InvalidSchedule if they are not valid (any more, as tz data changes).
+    The same object for equal fields, but for intervals and one-offs: of these many are each one's
+    own, and quickly made. Raises InvalidSchedule if they are not valid (any more, as tz data
+    changes).
     """
+    is_shared = fields.cron is not None or fields.rrule is not None
+    return _remembered(fields) if is_shared else _made(fields)
+
+
+def _made(fields: ScheduleFields) -> Schedule:
     return Schedule(fields, occurrences_of(fields, None))
+
+
+_remembered = lru_cache(maxsize=REMEMBERED_SCHEDULES)(_made)

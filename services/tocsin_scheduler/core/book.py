@@ -103,7 +103,7 @@ class Book:
         self._config = config
         self._held: dict[bytes, Held | None] = {}
         self.timers = TimerIndex(overlay)
-        self._tally = self._stored_tally()
+        self._jobs, self._open_runs = self._stored_tally()
 
     # definitions
 
@@ -131,6 +131,14 @@ class Book:
         if self.overlay.get(DEFINITION + key) is not None:
             self.forget_firing(key)
         self._held.pop(key, None)
+        self._put_loaded(key, revision, timestamp, value)
+
+    def load_fresh(self, key: bytes, revision: int, timestamp: int, value: bytes) -> None:
+        """`load_accepted` of a job of which there is nothing yet."""
+        self._add(jobs=1)
+        self._put_loaded(key, revision, timestamp, value)
+
+    def _put_loaded(self, key: bytes, revision: int, timestamp: int, value: bytes | None) -> None:
         stored = _Definition(revision, timestamp, revision, timestamp, value)
         self.overlay.put(DEFINITION + key, _ENCODER.encode(stored))
 
@@ -194,16 +202,15 @@ class Book:
 
     @property
     def tally(self) -> Tally:
-        return self._tally
+        return Tally(self._jobs, self._open_runs)
 
     def _stored_tally(self) -> Tally:
         data = self.overlay.get(TALLY)
         return Tally() if data is None else Tally._make(_TALLY.unpack(data))
 
     def _add(self, jobs: int = 0, open_runs: int = 0) -> None:
-        if jobs or open_runs:
-            before = self._tally
-            self._tally = Tally(before.jobs + jobs, before.open_runs + open_runs)
+        self._jobs += jobs
+        self._open_runs += open_runs
 
     # due index
 
@@ -338,19 +345,23 @@ class Book:
     @property
     def changes(self) -> dict[bytes, bytes | None]:
         """What a commit writes to the store; None deletes."""
-        return {**self.overlay.changes, TALLY: _TALLY.pack(*self._tally)}
+        return {**self.overlay.changes, TALLY: _TALLY.pack(*self.tally)}
 
     def committed(self) -> None:
         """The changes are in the store."""
-        self.overlay.clear()
-        self.changelog = {}
-        self._held = {}
+        self.overlay.settle()
+        self._begin_anew()
 
     def reset(self) -> None:
         """Forget what was not committed."""
-        self.committed()
+        self.overlay.clear()
+        self._begin_anew()
         self.timers.reset()
-        self._tally = self._stored_tally()
+        self._jobs, self._open_runs = self._stored_tally()
+
+    def _begin_anew(self) -> None:
+        self.changelog = {}
+        self._held = {}
 
     def put_ready(self, key: bytes) -> None:
         self.overlay.put(READY + key, b"")

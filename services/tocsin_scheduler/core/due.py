@@ -41,6 +41,15 @@ class Course(NamedTuple):
     def has(self, nominal: int) -> bool:
         return self.schedule.next_ms(nominal - 1) == nominal
 
+    def first(self, base: int, place: bytes) -> Due | None:
+        """What is due first behind `place` of a definition of which nothing else is known: the
+        instant of a one-off, else an occurrence later than `base`."""
+        at = self.schedule.at_ms
+        if at is None:
+            return self.beyond(base, place)
+        due = self.at(at)
+        return due if due.place > place else None
+
     def beyond(self, base: int, place: bytes) -> Due | None:
         """The first occurrence later than `base` whose place lies behind `place`.
 
@@ -48,7 +57,9 @@ class Course(NamedTuple):
         nominal time is not. Since each is due before the next one's nominal time, no more than
         the last one up to that instant has to be looked at.
         """
-        found = self.after(max(base, self._last_before(base, instant_of(place)) - 1))
+        instant = instant_of(place)
+        start = self._last_before(base, instant) if self.offset_ms else instant
+        found = self.after(max(base, start - 1))
         while found is not None and found.place <= place:
             found = self.after(found.nominal)
         return found
@@ -56,7 +67,7 @@ class Course(NamedTuple):
     def _last_before(self, base: int, instant: int) -> int:
         """A nominal time up to `instant` with few others between, or `instant` itself."""
         back = _FIRST_LOOK_BACK_MS
-        while self.offset_ms:
+        while True:
             start = max(base, instant - min(back, self.offset_ms) - 1)
             found = self.schedule.next_ms(start)
             if found is not None and found <= instant:

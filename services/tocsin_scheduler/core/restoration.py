@@ -1,7 +1,8 @@
 """A partition's store brought up to what its last owner has committed.
 
 Cold: the state topic to its end, then the jobs topic from its beginning up to the committed offset;
-each definition is entered into the due index behind the watermark as it comes. Warm: only what has
+each definition is entered into the due index behind the watermark as it comes, most of them without
+a look at the store (`fresh_jobs`). Warm: only what has
 changed since the checkpoint, and the entries that the watermark has passed since.
 
 Records below the cut are taken as they come; restatements that judge records below it, and stand
@@ -12,26 +13,20 @@ removes the checkpoint before the first and writes the new one after the last.
 from collections.abc import Iterator
 from functools import partial
 
-from tocsin.model.fold import Held, judge
-from tocsin.model.jobs import Handler, Job
+from tocsin.model.fold import judge
 from tocsin.model.keys import InvalidKey, JobKey, parse_job_key
 from tocsin.wire.codec import WireError
-from tocsin.wire.headers import HeaderError, read_restates
 from tocsin.wire.job_records import read_job_record
-from tocsin.wire.partitions import partition_of
-from tocsin.wire.prefixes import JOB_PREFIX, JobPrefix
 from tocsin_scheduler.core.assembly import assemble
-from tocsin_scheduler.core.book import NO_STATE
 from tocsin_scheduler.core.config import CoreConfig
-from tocsin_scheduler.core.due import course_of
-from tocsin_scheduler.core.edits import Side, side_of
+from tocsin_scheduler.core.edits import side_of
+from tocsin_scheduler.core.fresh_jobs import FreshJobs
 from tocsin_scheduler.core.partition import InRecord
 from tocsin_scheduler.core.place import NOWHERE, end_of, instant_of, key_of
+from tocsin_scheduler.core.plain_records import read_plain
 from tocsin_scheduler.core.store import Store
 
 SLICE = 2_000
-
-_NO_HANDLER = Handler(type="none")
 
 
 class Restoration:
@@ -43,8 +38,10 @@ class Restoration:
         self._since = since
         parts = assemble(store, config)
         self._book, self._edits = parts.book, parts.edits
+        self._fresh = FreshJobs(self._book, config) if since is None else None
         self._touched: set[bytes] = set()
         self._place, self._now = NOWHERE, 0
+        self._unwritten = 0
 
     @property
     def _is_cold(self) -> bool:
@@ -52,6 +49,11 @@ class Restoration:
 
     def load_job(self, record: InRecord) -> None:
         """One record of the jobs topic below the cut, or a restatement of one that is."""
+        if self._fresh is None or not self._fresh.load(record):
+            self._load_known(record)
+        self._flush_if_full()
+
+    def _load_known(self, record: InRecord) -> None:
         key = _key(record)
         if key is None:
             return
@@ -59,7 +61,6 @@ class Restoration:
         self._touch(name)
         if not self._load_plain(name, record):
             self._load_judged(key, record)
-        self._flush_if_full()
 
     def load_state(self, key: bytes, value: bytes | None) -> None:
         """One record of the state topic, of a job or of a run.
@@ -69,6 +70,8 @@ class Restoration:
         """
         name, is_run, _ = key.partition(b"#")
         self._touch(name)
+        if self._fresh is not None:
+            self._fresh.meet(name)
         load = partial(self._book.load_run_state, name) if is_run else self._book.load_job_state
         try:
             load(key, value)
@@ -92,6 +95,8 @@ class Restoration:
     def begin_jobs(self, place: bytes, now: int) -> None:
         """Records of the jobs topic come from here on; the watermark is at `place`."""
         self._place, self._now = place, now
+        if self._fresh is not None:
+            self._fresh.begin(place, now)
 
     def finish(self) -> Iterator[None]:
         """Enter into the due index what lies behind the watermark; pauses after each slice."""
@@ -103,29 +108,18 @@ class Restoration:
         self._flush()
 
     def _load_plain(self, key: bytes, record: InRecord) -> bool:
-        """The common record, read no further than its schedule. False where it is not that."""
-        value = record.value
-        try:
-            restates = read_restates(record.headers)
-            prefix = None if value is None else JOB_PREFIX.decode(value)
-        except (HeaderError, WireError):
-            return False
-        if prefix is not None and not _is_whole(prefix):
-            return False
-        if partition_of(key, self._config.partitions) != self._config.partition:
+        """False where the record has to be judged as a whole."""
+        plain = read_plain(record)
+        if plain is None:
             return False
         held = self._book.revision(key)
-        if restates is None:
-            revision, timestamp = record.offset, record.timestamp
-        elif held is None or held <= restates.through:
-            revision, timestamp = restates.revision, restates.timestamp
-        else:
+        if held is not None and plain.through is not None and held > plain.through:
             return True
         if self._is_cold and held is not None:
             self._edits.leave(self._place, key)
-        self._book.load_accepted(key, revision, timestamp, value)
+        self._book.load_accepted(key, plain.revision, plain.timestamp, record.value)
         if self._is_cold:
-            self._enter_loaded(key, revision, timestamp, prefix)
+            self._enter(key)
         return True
 
     def _load_judged(self, key: JobKey, record: InRecord) -> None:
@@ -168,18 +162,6 @@ class Restoration:
                 self._touched.add(key_of(entry))
         yield from sorted(self._touched)
 
-    def _enter_loaded(
-        self, key: bytes, revision: int, timestamp: int, prefix: JobPrefix | None
-    ) -> None:
-        """Of a job without a state no more is read than what says when it is due."""
-        if prefix is None or self._book.job_state(key) != NO_STATE:
-            self._enter(key)
-            return
-        side = _timing(key, revision, timestamp, prefix)
-        is_active = side.job.status == "active"
-        if is_active and not self._edits.enter_side(self._place, key, side):
-            self._book.timers.put(self._now, key)
-
     def _enter(self, key: bytes) -> None:
         held = self._book.held(key)
         if held is None:
@@ -192,10 +174,12 @@ class Restoration:
             self._book.put_ready(key)
 
     def _flush_if_full(self) -> None:
-        if self._book.overlay.size >= 4 * SLICE:
+        self._unwritten += 1
+        if self._unwritten >= SLICE:
             self._flush()
 
     def _flush(self) -> None:
+        self._unwritten = 0
         self._store.write(self._book.changes)
         self._book.committed()
 
@@ -205,31 +189,3 @@ def _key(record: InRecord) -> JobKey | None:
         return parse_job_key((record.key or b"").decode())
     except (InvalidKey, UnicodeDecodeError):
         return None
-
-
-def _timing(key: bytes, revision: int, timestamp: int, prefix: JobPrefix) -> Side:
-    """A definition as far as its places go; the rest of it stands for nothing."""
-    tenant, _, job_id = key.decode().partition("/")
-    job = Job(
-        tenant=tenant,
-        job_id=job_id,
-        schedule=prefix.schedule,
-        jitter_ms=prefix.jitter_ms,
-        status=prefix.status,
-        priority=prefix.priority,
-        handler=_NO_HANDLER,
-    )
-    held = Held(
-        revision=revision,
-        timestamp=timestamp,
-        job=job,
-        created_revision=revision,
-        created_time=timestamp,
-    )
-    return Side(held, job, course_of(job))
-
-
-def _is_whole(prefix: JobPrefix) -> bool:
-    """Nothing is left for the fold to fill in."""
-    schedule = prefix.schedule
-    return prefix.status is not None and (schedule.every_ms is None or schedule.start is not None)
