@@ -6,17 +6,23 @@ from collections.abc import Iterator, Sequence
 from tocsin_scheduler.core.store import Store
 
 _REMEMBERED = 20_000
-"""How many values that were read are kept, at most."""
+"""How many values that were read are kept, at most, while a transaction is prepared."""
+_RECENT = 1_000
+"""How many values that were written last are kept, at most: what is known of a run is asked for
+again within moments."""
+_SMALL = 256
+"""Bytes of the longest of these."""
 
 
 class Overlay:
     """A store with changes laid over it, kept apart by the first byte of their keys: a scan stays
-    within one, and has to look at those changes alone. What was read is kept until `clear`."""
+    within one, and has to look at those changes alone. Nobody else writes to the store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._laid: defaultdict[int, dict[bytes, bytes | None]] = defaultdict(dict)
         self._read: dict[bytes, bytes | None] = {}
+        self._recent: dict[bytes, bytes | None] = {}
 
     @property
     def changes(self) -> dict[bytes, bytes | None]:
@@ -34,6 +40,8 @@ class Overlay:
             return laid[key]
         if key in self._read:
             return self._read[key]
+        if key in self._recent:
+            return self._recent[key]
         self._make_room()
         value = self._read[key] = self._store.get(key)
         return value
@@ -61,9 +69,27 @@ class Overlay:
         """A change that does not wait for the commit."""
         self._store.write({key: value})
         self._read.pop(key, None)
+        self._recent.pop(key, None)
+
+    def settle(self) -> None:
+        """The changes are in the store."""
+        if len(self._recent) + self.size > _RECENT:
+            self._recent.clear()
+        if self.size <= _RECENT:
+            self._remember()
+        self.clear()
+
+    def _remember(self) -> None:
+        recent = self._recent
+        for laid in self._laid.values():
+            for key, value in laid.items():
+                if value is None or len(value) <= _SMALL:
+                    recent[key] = value
+                else:
+                    recent.pop(key, None)
 
     def clear(self) -> None:
-        """Forget all changes, and what was read."""
+        """Forget all changes, and what was read meanwhile."""
         self._laid.clear()
         self._read.clear()
 
