@@ -74,7 +74,7 @@ class Follower:
 
     def _run(self) -> None:
         try:
-            with closing(self._cluster.log_reader()) as reader:
+            with closing(self._cluster.log_reader(is_patient=True)) as reader:
                 behind = self._begin(reader)
                 while not self._stopping.is_set():
                     behind = self._turn(reader, behind)

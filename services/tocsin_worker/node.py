@@ -34,6 +34,9 @@ TopicProblems = Callable[[], list[str]]
 """A sentence for each topic that is not as it must be. May block for seconds, and raises
 `BrokerError`s."""
 
+OUTCOMES_LINGER_MS = 10
+"""Each batch of outcomes costs the brokers three requests: it is written, and read twice."""
+
 _RETRY_SECONDS = 2.0
 _LEAVE_SECONDS = RELEASE_SECONDS + 2
 _SPARE_MS = 2_000
@@ -76,7 +79,7 @@ class WorkerNode:
         self._joined: set[Priority] = set()
         self.undecodable = gauges.undecodable
 
-        self._producer = cluster.producer()
+        self._producer = cluster.producer(linger_ms=OUTCOMES_LINGER_MS)
         self._writer = LogWriter(self._producer, self._timers, self.failed)
         self._source = runs_source(cluster, options, gauges.undecodable, self._timers)
         choice = PriorityChoice(strict=options.strict_priority)

@@ -6,6 +6,7 @@ from threading import Condition
 from typing import TypeVar, cast
 
 from tocsin.broker.port import (
+    LINGER_MS,
     AssignmentListener,
     Cluster,
     Committed,
@@ -205,11 +206,11 @@ class SharedCluster:
             consumer = self.memory.share_consumer(group, topic, max_records=max_records)
             return _SharedShareConsumer(consumer, self._turns)
 
-    def log_reader(self) -> _SharedReader:
+    def log_reader(self, *, is_patient: bool = False) -> _SharedReader:
         with self._turns.mine():
             return _SharedReader(self.memory.log_reader(), self._turns)
 
-    def producer(self) -> _SharedProducer:
+    def producer(self, *, linger_ms: int = LINGER_MS) -> _SharedProducer:
         return _SharedProducer(self.memory.producer(), self._turns)
 
     def topics(self, names: Collection[str], timeout: float) -> dict[str, TopicInfo]:

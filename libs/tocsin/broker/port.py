@@ -22,6 +22,9 @@ from tocsin.broker.errors import BrokerError
 
 Headers = list[tuple[str, bytes]]
 
+LINGER_MS = 2
+"""How long a record waits for others that go with it, unless told otherwise."""
+
 MAX_RECORD_BYTES = 2 * 1024 * 1024
 """Key, value and headers of one record, with some overhead: the client refuses larger ones. The
 topic's own `max.message.bytes` may be lower; the broker refuses those."""
@@ -397,13 +400,20 @@ class Cluster(Protocol):
     def group_member(self, group: str, *, instance_id: str | None = None) -> GroupMember: ...
 
     def log_reader(
-        self, group: str = "", *, isolation: Isolation = Isolation.COMMITTED
+        self,
+        group: str = "",
+        *,
+        isolation: Isolation = Isolation.COMMITTED,
+        is_patient: bool = False,
     ) -> LogReader:
-        """`group`: whose offsets `committed` tells; never joined."""
+        """`group`: whose offsets `committed` tells; never joined. is_patient: it asks the brokers
+        less often; records come as soon, news of ends and what is assigned anew a little later."""
 
     def transactional_producer(self, transactional_id: str) -> TransactionalProducer: ...
 
-    def producer(self) -> Producer: ...
+    def producer(self, *, linger_ms: int = LINGER_MS) -> Producer:
+        """`linger_ms`: how long a record may wait for others that go with it."""
+        ...
 
     def group_consumer(self, group: str, *, instance_id: str | None = None) -> GroupConsumer: ...
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 
 from tocsin.broker.errors import Die, RecordRefused
 from tocsin.broker.port import (
+    LINGER_MS,
     Delivered,
     Headers,
     Isolation,
@@ -105,7 +106,11 @@ class MemoryCluster:
         return MemoryGroupMember(self._group(group), instance_id, self.faults)
 
     def log_reader(
-        self, group: str = "", *, isolation: Isolation = Isolation.COMMITTED
+        self,
+        group: str = "",
+        *,
+        isolation: Isolation = Isolation.COMMITTED,
+        is_patient: bool = False,
     ) -> MemoryLogReader:
         cursors = Cursors(self._log, isolation)
         return MemoryLogReader(cursors, self._group(group), isolation, self.faults)
@@ -115,7 +120,7 @@ class MemoryCluster:
             transactional_id, self._append, self._coordinator, self.clock, self.faults
         )
 
-    def producer(self) -> MemoryProducer:
+    def producer(self, *, linger_ms: int = LINGER_MS) -> MemoryProducer:
         return MemoryProducer(self._append, self.faults)
 
     def group_consumer(self, group: str, *, instance_id: str | None = None) -> MemoryGroupConsumer:

@@ -63,7 +63,7 @@ class TokenReader:
         if self._topic not in found:
             raise Die(f"this topic is missing: {self._topic}; `tocsin topics apply`")
         places = [TopicPartition(self._topic, n) for n in range(found[self._topic].partitions)]
-        self._reader = self._cluster.log_reader()
+        self._reader = self._cluster.log_reader(is_patient=True)
         self._reader.assign(self._reader.begin_offsets(places, _TIMEOUT_S))
         self._behind = set(places)
 

@@ -65,7 +65,7 @@ class WorkerReports:
     def _begin(self, since: int) -> LogReader:
         found = self._cluster.topics([self._topic], REQUEST_S)
         count = found[self._topic].partitions if self._topic in found else 0
-        reader = self._cluster.log_reader()
+        reader = self._cluster.log_reader(is_patient=True)
         try:
             places = {TopicPartition(self._topic, number): since for number in range(count)}
             reader.assign(reader.offsets_since(places, REQUEST_S))

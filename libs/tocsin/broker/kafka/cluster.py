@@ -15,7 +15,7 @@ from tocsin.broker.kafka.readers import KafkaLogReader
 from tocsin.broker.kafka.settings import ClientSettings, Properties
 from tocsin.broker.kafka.shares import KafkaShareConsumer, prepare_share_group
 from tocsin.broker.kafka.translate import translating
-from tocsin.broker.port import Isolation, TopicInfo
+from tocsin.broker.port import LINGER_MS, Isolation, TopicInfo
 
 if TYPE_CHECKING:
     from confluent_kafka.admin._topic import TopicDescription
@@ -46,15 +46,19 @@ class KafkaCluster:
         return KafkaGroupMember(conf)
 
     def log_reader(
-        self, group: str = "", *, isolation: Isolation = Isolation.COMMITTED
+        self,
+        group: str = "",
+        *,
+        isolation: Isolation = Isolation.COMMITTED,
+        is_patient: bool = False,
     ) -> KafkaLogReader:
-        return KafkaLogReader(self._settings.reader(group, isolation))
+        return KafkaLogReader(self._settings.reader(group, isolation, is_patient=is_patient))
 
     def transactional_producer(self, transactional_id: str) -> KafkaTransactionalProducer:
         return KafkaTransactionalProducer(self._settings.transactional(transactional_id))
 
-    def producer(self) -> KafkaProducer:
-        return KafkaProducer(self._settings.producer())
+    def producer(self, *, linger_ms: int = LINGER_MS) -> KafkaProducer:
+        return KafkaProducer(self._settings.producer(linger_ms))
 
     def group_consumer(self, group: str, *, instance_id: str | None = None) -> KafkaGroupConsumer:
         conf = self._settings.member(group, instance_id, Isolation.COMMITTED)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tocsin.broker.kafka.logs import ClientLog
-from tocsin.broker.port import MAX_RECORD_BYTES
+from tocsin.broker.port import LINGER_MS, MAX_RECORD_BYTES
 
 Properties = Mapping[str, str | int | float | bool]
 Conf = dict[str, Any]  # librdkafka's properties, and callables among them
@@ -43,6 +43,9 @@ _CONSUMER: Properties = {
     "fetch.max.bytes": 16 * 1024 * 1024,
     "fetch.message.max.bytes": MAX_RECORD_BYTES,
 }
+# For topics that are followed, of which little comes: idle readers are most of what a quiet
+# broker has to do.
+_PATIENT: Properties = {**_CONSUMER, "fetch.wait.max.ms": 200}
 _CONSUMER_RULES: Properties = {
     **_COMMON_RULES,
     "enable.auto.commit": False,
@@ -66,7 +69,7 @@ _OF_CLASSIC_GROUPS = frozenset({"session.timeout.ms", "heartbeat.interval.ms"})
 """An operator's choice for the other groups; for share groups it is the brokers'."""
 
 _PRODUCER: Properties = {
-    "linger.ms": 2,
+    "linger.ms": LINGER_MS,
     "compression.type": "lz4",
     "message.max.bytes": MAX_RECORD_BYTES,
     "queue.buffering.max.messages": 100_000,
@@ -106,7 +109,7 @@ class ClientSettings:
     def admin(self) -> Conf:
         return self._merge({}, _COMMON_RULES)
 
-    def reader(self, group: str, isolation: str) -> Conf:
+    def reader(self, group: str, isolation: str, *, is_patient: bool = False) -> Conf:
         rules = {
             **_CONSUMER_RULES,
             # A consumer has to name a group; only `committed()` of a named one asks for it.
@@ -114,7 +117,7 @@ class ClientSettings:
             "isolation.level": isolation,
             "auto.offset.reset": "error",
         }
-        return self._merge(_CONSUMER, rules)
+        return self._merge(_PATIENT if is_patient else _CONSUMER, rules)
 
     def member(self, group: str, instance_id: str | None, isolation: str) -> Conf:
         identity = {} if instance_id is None else {"group.instance.id": instance_id}
@@ -138,8 +141,8 @@ class ClientSettings:
         conf = self._merge({}, rules)
         return {name: value for name, value in conf.items() if name not in _OF_CLASSIC_GROUPS}
 
-    def producer(self) -> Conf:
-        return self._merge(_PRODUCER, _PRODUCER_RULES)
+    def producer(self, linger_ms: int = LINGER_MS) -> Conf:
+        return self._merge({**_PRODUCER, "linger.ms": linger_ms}, _PRODUCER_RULES)
 
     def transactional(self, transactional_id: str) -> Conf:
         return self._merge(
