@@ -6,11 +6,9 @@ tokens        reads the API tokens
 deliveries    serves the producer's delivery reports
 """
 
-import gc
 import logging
 import signal
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +18,7 @@ from types import FrameType
 import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
-from tocsin import clock
+from tocsin import clock, interpreter
 from tocsin.broker.errors import BrokerError, Die
 from tocsin.broker.kafka import KafkaCluster
 from tocsin.metrics import Metrics
@@ -45,10 +43,6 @@ log = logging.getLogger(__name__)
 
 DEFAULT_ADDRESS = Address("127.0.0.1", 8080)
 
-# A request goes through several threads beside the projector; each waits this long at most for the
-# interpreter, not 5 ms.
-_SWITCH_S = 0.001
-
 _GRACE_S = 10
 _INVALID, _FAILED = 2, 1
 
@@ -69,7 +63,6 @@ def run_gateway(settings: Settings) -> int:
     Blocks. Where Kafka is not reachable the gateway waits for it and says so in its readiness;
     a missing topic ends it.
     """
-    sys.setswitchinterval(_SWITCH_S)
     try:
         return _serve(settings)
     except CannotStart as error:
@@ -134,17 +127,11 @@ def _serve(settings: Settings) -> int:
                 port,
                 extra={"action": "gateway_listening"},
             )
-            _spare_the_collector()
+            interpreter.tune()
             with _signals(server, gateway.streams):
                 server.run(sockets=[listener])
     database.close()
     return _FAILED if failures else 0
-
-
-def _spare_the_collector() -> None:
-    """What is there by now stays; to look through it for garbage would hold requests up."""
-    gc.collect()
-    gc.freeze()
 
 
 class _Server(uvicorn.Server):

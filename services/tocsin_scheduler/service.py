@@ -2,13 +2,12 @@
 
 import logging
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
-from tocsin import clock
+from tocsin import clock, interpreter
 from tocsin.broker.admin import TopicAdmin
 from tocsin.broker.errors import FENCED_INSTANCE, Die, Retry
 from tocsin.broker.kafka import KafkaCluster
@@ -41,9 +40,6 @@ _ASK_AGAIN_S = 2.0
 _REQUEST_S = 10.0
 _PAUSE_S = 0.2
 
-# A thread that has something to do waits this long at most for the interpreter, not 5 ms.
-_SWITCH_S = 0.001
-
 
 def run_scheduler(settings: Settings) -> int:
     """Schedule until SIGTERM or SIGINT; the exit code of the process.
@@ -54,7 +50,7 @@ def run_scheduler(settings: Settings) -> int:
     thread.
     """
     settings.bootstrap()
-    sys.setswitchinterval(_SWITCH_S)
+    interpreter.tune()
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -4,10 +4,10 @@ import asyncio
 import secrets
 import signal
 import socket
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from tocsin import interpreter
 from tocsin.broker.admin import TopicAdmin
 from tocsin.broker.kafka import KafkaCluster
 from tocsin.broker.port import Cluster
@@ -29,9 +29,6 @@ from tocsin_worker.options import WorkerOptions
 
 LISTEN = Address("", 9102)
 
-# A thread that has read something waits this long at most for the interpreter, not 5 ms.
-_SWITCH_SECONDS = 0.001
-
 _ADMIN_SECONDS = 5.0
 _THREADS = 32
 """For what blocks: name resolution, mostly."""
@@ -44,7 +41,7 @@ def run_worker(settings: Settings) -> int:
     missing topic. 3: the log could not be reached to report what was done; those runs will be
     executed again. Raises `InvalidSettings` and `CannotListen`. Must be called on the main thread.
     """
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    interpreter.tune()
     options = _options(settings)
     bootstrap = settings.bootstrap()
     cluster = KafkaCluster(bootstrap, settings.kafka, client_id=options.name)
