@@ -26,8 +26,10 @@ class Stage:
 
     @cached_property
     def bootstrap(self) -> str:
-        """A broker of the family's own, unless there is one for all."""
-        broker = self._stack.enter_context(reachable_broker(self._brokers))
+        """A broker of the family's own, unless there is one for all; one that is made to run for
+        long."""
+        kept = self.folder / "kafka"
+        broker = self._stack.enter_context(reachable_broker(self._brokers, kept))
         return broker.bootstrap
 
     @contextmanager

@@ -99,7 +99,7 @@ def local_broker(
     """
     runtime = choose_runtime()
     with _folder(data_dir) as (folder, when_orphaned):
-        node = new_node(folder, port, properties or {})
+        node = new_node(folder, port, properties or {}, is_kept=data_dir is not None)
         broker = LocalBroker(node, runtime, when_orphaned)
         try:
             broker.start()

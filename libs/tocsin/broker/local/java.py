@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +20,11 @@ from tocsin.resources import resource_path
 OLDEST_JAVA = 17
 
 HEAP = ("-Xms256m", "-Xmx1g")
-TUNING = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-"""For a quick start on few cores: no collector threads, no second compiler."""
+TUNING = ("-XX:+UseSerialGC",)
+"""For few cores: no collector threads."""
+QUICK = ("-XX:TieredStopAtLevel=1",)
+"""For a broker that lives for minutes: without the second compiler, whose code is quicker by a
+quarter once it is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +37,21 @@ class Java:
 
     def format(self, node: Node) -> None:
         tool = ("kafka.tools.StorageTool", "format", "-t", new_cluster_id())
-        must([*self._jvm(node), *tool, "-c", str(node.configuration)], "format Kafka's data folder")
+        must(
+            [*self._jvm(node, QUICK), *tool, "-c", str(node.configuration)],
+            "format Kafka's data folder",
+        )
 
     def command(self, node: Node) -> list[str]:
-        return [*self._jvm(node), "kafka.Kafka", str(node.configuration)]
+        options = () if node.is_kept else QUICK
+        return [*self._jvm(node, options), "kafka.Kafka", str(node.configuration)]
 
     def removal(self, node: Node) -> list[str]:
         return []
 
-    def _jvm(self, node: Node) -> list[str]:
+    def _jvm(self, node: Node, options: Iterable[str]) -> list[str]:
         logging = f"-Dlog4j2.configurationFile={node.logging}"
-        return [self.java, *HEAP, *TUNING, logging, "-cp", f"{self.jars}/*"]
+        return [self.java, *HEAP, *TUNING, *options, logging, "-cp", f"{self.jars}/*"]
 
 
 def find_java(environ: Mapping[str, str] = os.environ) -> Java:

@@ -15,13 +15,15 @@ class Node:
     """Where a node keeps its files and where it listens.
 
     `folder` is absolute. `properties` are broker settings that win over the template
-    `ops/kafka/server.properties`.
+    `ops/kafka/server.properties`. is_kept: the data outlives the process, which is then likely to
+    run for long.
     """
 
     folder: Path
     port: int
     controller_port: int
     properties: Mapping[str, str] = field(default_factory=dict)
+    is_kept: bool = False
 
     @property
     def bootstrap(self) -> str:
@@ -71,6 +73,8 @@ class Node:
             return "".join(deque(log, lines)).strip()
 
 
-def new_node(folder: Path, port: int | None, properties: Mapping[str, str]) -> Node:
+def new_node(
+    folder: Path, port: int | None, properties: Mapping[str, str], *, is_kept: bool = False
+) -> Node:
     """A node in `folder`, on `port` or else on a free one."""
-    return Node(folder.absolute(), port or free_port(), free_port(), properties)
+    return Node(folder.absolute(), port or free_port(), free_port(), properties, is_kept)
