@@ -7,7 +7,8 @@ import msgspec
 
 from tocsin.model import fold
 from tocsin.model.fold import Judgement, Restates
-from tocsin_scheduler.core import definitions, due_loop, outcomes, restoration
+from tocsin.wire.headers import read_condition
+from tocsin_scheduler.core import definitions, due_loop, fresh_jobs, outcomes, restoration
 from tocsin_scheduler.core.book import Book
 from tocsin_scheduler.core.edits import Edits
 from tocsin_scheduler.core.endings import Endings
@@ -179,8 +180,16 @@ def judge_conditions_when_cold() -> None:
 
         return strict
 
+    def make_plain(read: Method) -> Method:
+        def read_unconditioned(record: Any) -> Any:
+            return read(record) if read_condition(record.headers) is None else None
+
+        return read_unconditioned
+
     for module in (fold, definitions, restoration):
         replace(module, "judge", make)
+    for module in (fresh_jobs, restoration):
+        replace(module, "read_plain", make_plain)
 
 
 def hold_on_to_the_first_wall_clock() -> None:

@@ -12,6 +12,7 @@ SITUATIONS = "tests/scheduler/situations"
 ACCOUNTING = "tests/scheduler/test_core_accounting.py"
 SIMULATION = "tests/simulation/test_simulation.py"
 FOLD = "tests/model/test_fold.py"
+COLD = "tests/scheduler/test_fresh_jobs.py"
 
 
 class Mutant(NamedTuple):
@@ -96,7 +97,7 @@ MUTANTS = {
     "cold-reader-judges-conditions": Mutant(
         "who holds nothing of a key takes its first record whatever its condition",
         breaking.judge_conditions_when_cold,
-        (FOLD,),
+        (COLD,),
     ),
     "clock-believed-before-a-brokers": Mutant(
         "nothing holds on to a wall clock's time from before a broker's was known",

@@ -87,6 +87,13 @@ def test_all_types_are_read_alike(
     assert end == len(b"before") + len(out.getvalue())
 
 
+@pytest.mark.parametrize("number", [b"\xff" * 1_000_000, b"\xff" * 10 + b"\1", b"\xff" * 9 + b"\2"])
+def test_a_number_of_more_than_64_bits_is_none(number: bytes) -> None:
+    reader = FlatReader({"type": "record", "name": "R", "fields": [{"name": "n", "type": "long"}]})
+    with pytest.raises(ValueError, match="64 bits"):
+        reader.read(number, 0)
+
+
 @pytest.mark.parametrize(
     "kind", ["double", {"type": "map", "values": "string"}, ["string", "null"], "io.tocsin.Run"]
 )

@@ -21,15 +21,18 @@ def test_the_prefix_says_what_the_whole_says(job: Job) -> None:
         jitter_ms=job.jitter_ms,
         status=job.status,
         priority=job.priority,
+        tenant=job.tenant,
+        job_id=job.job_id,
     )
 
 
 @given(jobs, st.binary(max_size=40))
 def test_what_follows_the_prefix_is_not_looked_at(job: Job, rest: bytes) -> None:
-    job = msgspec.structs.replace(job, tenant="a-name-that-no-schedule-has")
+    job = msgspec.structs.replace(job, job_id="a-name-that-no-schedule-has")
     whole = JOB.encode(job)
-    tenant = whole.index(bytes([len(job.tenant) * 2]) + job.tenant.encode(), PREFIX_BYTES)
-    assert JOB_PREFIX.decode(whole[:tenant] + rest) == JOB_PREFIX.decode(whole)
+    name = bytes([len(job.job_id) * 2]) + job.job_id.encode()
+    end = whole.index(name, PREFIX_BYTES) + len(name)
+    assert JOB_PREFIX.decode(whole[:end] + rest) == JOB_PREFIX.decode(whole)
 
 
 @given(st.binary(max_size=60))

@@ -8,7 +8,6 @@ from typing import Final, get_args
 from tocsin.model.errors import FieldError, InvalidSignal
 from tocsin.model.fields import Fields, instant, json_bytes, one_of, text, truth, whole
 from tocsin.model.jobs import Overlap
-from tocsin.model.keys import InvalidKey, parse_run_id
 from tocsin.model.limits import (
     INT_MAX,
     LONG_MAX,
@@ -20,6 +19,7 @@ from tocsin.model.limits import (
     range_errors,
 )
 from tocsin.model.run_json import read_dead, read_error
+from tocsin.model.run_rules import dead_number_errors, run_id_errors
 from tocsin.model.runs import Dead, Error
 from tocsin.model.signals import Signal, SignalKind
 
@@ -97,7 +97,7 @@ def _signal_errors(signal: Signal) -> Iterator[FieldError]:
     yield from json_errors("/result", signal.result, MAX_RESULT_BYTES)
     yield from _presence_errors(signal)
     yield from _kind_errors(signal)
-    yield from _run_id_errors("/run_id", signal.run_id)
+    yield from run_id_errors("/run_id", signal.run_id)
     yield from _error_errors("/error", signal.error)
     yield from _dead_errors(signal.dead)
 
@@ -133,15 +133,6 @@ def _kind_errors(signal: Signal) -> Iterator[FieldError]:
         yield FieldError(pointer="/result", keyword="unknown", message=message)
 
 
-def _run_id_errors(at: str, run_id: str | None) -> Iterator[FieldError]:
-    if run_id is None:
-        return
-    try:
-        parse_run_id(run_id)
-    except InvalidKey as error:
-        yield FieldError(pointer=at, keyword="pattern", message=str(error))
-
-
 def _error_errors(at: str, error: Error | None) -> Iterator[FieldError]:
     if error is None:
         return
@@ -156,10 +147,7 @@ def _dead_errors(dead: Dead | None) -> Iterator[FieldError]:
     """A dead record names one run, and that run is of the job it says."""
     if dead is None:
         return
-    yield from _run_id_errors("/dead/run/run_id", dead.run.run_id)
-    if not dead.run.run_id.startswith(f"{dead.run.tenant}.{dead.run.job_id}."):
-        message = f"is not a run of {dead.run.key}"
-        yield FieldError(pointer="/dead/run/run_id", keyword="agree", message=message)
+    yield from dead_number_errors(dead)
     if dead.outcome.run_id != dead.run.run_id:
         message = "is another run's"
         yield FieldError(pointer="/dead/outcome/run_id", keyword="agree", message=message)

@@ -63,6 +63,8 @@ class FlatReader:
                 byte, at = data[at], at + 1
                 number |= (byte & 0x7F) << shift
                 shift += 7
+                if shift > 63 and (byte > 1 or shift > 70):
+                    raise ValueError(f"{name}: a number of more than 64 bits")
             number = number >> 1 ^ -(number & 1)
             if kind == _NUMBER:
                 fields[name] = number

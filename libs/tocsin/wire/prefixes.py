@@ -42,12 +42,14 @@ class PrefixCodec(Generic[P]):
 
 
 class JobPrefix(Value, frozen=True, kw_only=True):
-    """What the timing of a job depends on, and whether it is paused."""
+    """What the timing of a job depends on, whether it is paused, and which job it is."""
 
     schedule: ScheduleFields
     jitter_ms: int
     status: Status | None
     priority: Priority
+    tenant: str
+    job_id: str
 
     @property
     def is_whole(self) -> bool:

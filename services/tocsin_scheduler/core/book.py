@@ -17,6 +17,7 @@ What is kept, by the first byte of its key (`place.py`):
 """
 
 import struct
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -53,6 +54,7 @@ from tocsin_scheduler.core.place import (
     RUN_STATE as RUN_STATE_AT,
 )
 from tocsin_scheduler.core.timer_index import TimerIndex
+from tocsin_scheduler.core.turn import Budget
 
 _NOMINAL = struct.Struct(">q")
 _PRESENCE = struct.Struct(">IIB")
@@ -94,14 +96,17 @@ _DEFINITIONS = msgspec.msgpack.Decoder(_Definition)
 
 
 class Book:
-    """Reads through the overlay and writes to it; `changelog` is what the state topic lacks."""
+    """Reads through the overlay and writes to it; `changelog` is what the state topic lacks.
+    `budget`: of the transaction, what states of runs take of it too."""
 
     def __init__(self, overlay: Overlay, config: CoreConfig) -> None:
         self.overlay = overlay
         self.changelog: dict[bytes, bytes | None] = {}
+        self.budget = Budget()
         self.emitted = Emitted(overlay)
         self._config = config
         self._held: dict[bytes, Held | None] = {}
+        self._changed_runs: defaultdict[bytes, dict[bytes, bytes | None]] = defaultdict(dict)
         self.timers = TimerIndex(overlay)
         self._jobs, self._open_runs = self._stored_tally()
 
@@ -141,6 +146,12 @@ class Book:
     def _put_loaded(self, key: bytes, revision: int, timestamp: int, value: bytes | None) -> None:
         stored = _Definition(revision, timestamp, revision, timestamp, value)
         self.overlay.put(DEFINITION + key, _ENCODER.encode(stored))
+
+    def loaded(self, key: bytes) -> tuple[int, bytes] | None:
+        """Log timestamp and bytes of the definition that is held, if one is, unread."""
+        data = self.overlay.get(DEFINITION + key)
+        stored = None if data is None else _DEFINITIONS.decode(data)
+        return None if stored is None or stored.job is None else (stored.timestamp, stored.job)
 
     def revision(self, key: bytes) -> int | None:
         """The accepted revision of what is held, deleted or not."""
@@ -273,6 +284,7 @@ class Book:
         """Writes the changelog, the timer at the state's deadline and the presence."""
         ref = run_key(key, run_id)
         value = None if state is None else run_state_value(state)
+        self.budget.size -= len(value or b"")
         self._load_run_state(key, ref, value, state)
         self.changelog[ref] = value
 
@@ -293,6 +305,7 @@ class Book:
         else:
             self.overlay.delete(HEARTBEAT + ref)
         self.overlay.set(RUN_STATE_AT + ref, value)
+        self._changed_runs[key][RUN_STATE_AT + ref] = value
         self._count(key, old, state)
 
     def _count(self, key: bytes, old: RunState | None, new: RunState | None) -> None:
@@ -311,7 +324,9 @@ class Book:
         start = RUN_STATE_AT + key + b"#"
         return [
             (name[len(start) :].decode(), _decoded(value))
-            for name, value in self.overlay.scan(start, RUN_STATE_AT + key + b"$")
+            for name, value in self.overlay.scan_over(
+                start, RUN_STATE_AT + key + b"$", self._changed_runs.get(key, {})
+            )
         ]
 
     # heartbeats, ended runs, ranges
@@ -362,6 +377,7 @@ class Book:
     def _begin_anew(self) -> None:
         self.changelog = {}
         self._held = {}
+        self._changed_runs.clear()
 
     def put_ready(self, key: bytes) -> None:
         self.overlay.put(READY + key, b"")

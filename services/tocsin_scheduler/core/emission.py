@@ -65,6 +65,7 @@ class Emission:
     def event(self, turn: Turn, event: Event) -> None:
         key = str(event.key).encode()
         value = EVENT.encode(event)
+        turn.budget.size -= len(value)
         turn.out.append(Outgoing(self._config.topics.events, key, value, self._config.partition))
 
     def skipped(
@@ -157,7 +158,9 @@ class Emission:
 
     def dead(self, turn: Turn, dead: Dead) -> None:
         key = str(dead.run.key).encode()
-        turn.out.append(Outgoing(self._config.topics.dead, key, DEAD.encode(dead)))
+        value = DEAD.encode(dead)
+        turn.budget.size -= len(value)
+        turn.out.append(Outgoing(self._config.topics.dead, key, value))
         turn.dead += 1
 
 

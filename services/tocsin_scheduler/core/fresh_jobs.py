@@ -9,10 +9,10 @@ from tocsin.model.keys import is_job_key
 from tocsin.timetable import jitter_offset_ms
 from tocsin_scheduler.core.book import Book
 from tocsin_scheduler.core.config import CoreConfig
-from tocsin_scheduler.core.due import Course
+from tocsin_scheduler.core.due import Course, Due
 from tocsin_scheduler.core.partition import InRecord
 from tocsin_scheduler.core.place import NOWHERE, instant_of
-from tocsin_scheduler.core.plain_records import Timing, read_plain
+from tocsin_scheduler.core.plain_records import Timing, read_plain, read_timing
 
 _BITS = 23
 
@@ -63,12 +63,27 @@ class FreshJobs:
             self._enter(key, plain.timestamp, plain.timing)
         return True
 
-    def _enter(self, key: bytes, timestamp: int, timing: Timing) -> None:
-        """Its first occurrence behind the watermark; without one the job may have ended."""
+    def leave(self, key: bytes) -> None:
+        """Take out of the due index what `load` has entered: of a definition that cannot be read
+        any further than its timing."""
+        loaded = self._book.loaded(key)
+        if loaded is None:
+            return
+        timestamp, value = loaded
+        timing = read_timing(key, value)
+        due = self._first(key, timestamp, timing) if timing.is_active else None
+        if due is not None:
+            self._book.delete_due(due.place)
+
+    def _first(self, key: bytes, timestamp: int, timing: Timing) -> Due | None:
         schedule, jitter_ms, priority, _ = timing
         offset_ms = jitter_offset_ms(key.decode(), jitter_ms) if jitter_ms else 0
         course = Course(schedule, offset_ms, priority, key)
-        due = course.first(max(timestamp, self._first_base), self._place)
+        return course.first(max(timestamp, self._first_base), self._place)
+
+    def _enter(self, key: bytes, timestamp: int, timing: Timing) -> None:
+        """Its first occurrence behind the watermark; without one the job may have ended."""
+        due = self._first(key, timestamp, timing)
         if due is None:
             self._book.timers.put(self._now, key)
         else:

@@ -99,6 +99,12 @@ class Overlay:
         The range lies within the keys of one first byte.
         """
         laid = {key: value for key, value in self._laid[start[0]].items() if start <= key < end}
+        return self.scan_over(start, end, laid)
+
+    def scan_over(
+        self, start: bytes, end: bytes, laid: dict[bytes, bytes | None]
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """As `scan`, for whoever knows which changes lie in the range: all of them are `laid`."""
         if not laid:
             return self._store.scan(start, end)
         return _merged(self._store.scan(start, end), laid)

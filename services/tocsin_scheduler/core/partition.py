@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from tocsin.model.keys import InvalidKey, JobKey, parse_job_key
+from tocsin.model.run_rules import outcome_problem
 from tocsin.model.runs import Outcome
 from tocsin.wire.codec import OUTCOME, WireError
 from tocsin.wire.commands import InvalidCommand, decode_signal
@@ -128,6 +129,7 @@ class Partition:
         """`now` never lies before the instant of the watermark: time does not go back here."""
         now = max(now, instant_of(self.place))
         self._turn = Turn(now, outcomes_read, self.place, budget)
+        self._parts.book.budget = budget
         self._offsets_before = self.offsets
 
     def prepared(self) -> list[Outgoing]:
@@ -269,10 +271,14 @@ class Partition:
         except WireError as error:
             self._problem(Source.OUTCOMES, record, str(error))
             return
+        problem = outcome_problem(outcome)
+        if problem is None and str(outcome.key).encode() != key:
+            problem = f"the outcome is of {outcome.key}, not its key"
+        if problem is not None:
+            self._problem(Source.OUTCOMES, record, problem)
+            return
         self.turn.workers.note(outcome)
-        if str(outcome.key).encode() != key:
-            self._problem(Source.OUTCOMES, record, f"the outcome is of {outcome.key}, not its key")
-        elif not self._remembers and self._parts.outcomes.needs_memory(key, outcome):
+        if not self._remembers and self._parts.outcomes.needs_memory(key, outcome):
             self._parked.append(_Waiting(record, key))
         else:
             self._parts.outcomes.apply(self.turn, key, outcome, record.timestamp)

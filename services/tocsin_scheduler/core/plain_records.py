@@ -37,7 +37,7 @@ def read_plain(record: InRecord) -> Plain | None:
     """None where it has to be judged as a whole."""
     try:
         restates = read_restates(record.headers) if record.headers else None
-        timing = None if record.value is None else _timing(record.value)
+        timing = None if record.value is None else read_timing(record.key or b"", record.value)
     except (HeaderError, WireError, InvalidSchedule):
         return None
     if restates is None:
@@ -45,10 +45,11 @@ def read_plain(record: InRecord) -> Plain | None:
     return Plain(restates.revision, restates.timestamp, timing, restates.through)
 
 
-def _timing(value: bytes) -> Timing:
-    """Raises `WireError` where something is left for the fold to fill in."""
+def read_timing(key: bytes, value: bytes) -> Timing:
+    """Of a definition of the job with that key. Raises `WireError` where it is another's or
+    something is left for the fold to fill in, `InvalidSchedule`."""
     prefix = JOB_PREFIX.decode(value)
-    if not prefix.is_whole:
-        raise WireError("the definition is not whole")
+    if not prefix.is_whole or f"{prefix.tenant}/{prefix.job_id}".encode() != key:
+        raise WireError("the definition is not whole, or of another job")
     is_active = prefix.status == "active"
     return Timing(schedule_of(prefix.schedule), prefix.jitter_ms, prefix.priority, is_active)

@@ -1,6 +1,7 @@
 """Backlogs that run one after another, behind on-time work and at a bounded rate."""
 
 from collections import Counter
+from itertools import islice
 
 import msgspec
 
@@ -15,6 +16,7 @@ from tocsin_scheduler.core.occurrences import USED_UP, Occurrences, no_pool
 from tocsin_scheduler.core.turn import Turn
 
 _TURN_OF_ONE_JOB = 50
+_JOBS_AT_ONCE = 100
 
 
 def suffix_of(left: Range) -> str:
@@ -34,15 +36,16 @@ class Ranges:
     def advance(self, turn: Turn) -> bool:
         """Emit what the budget allows; whether some are left that may emit now."""
         while True:
-            keys = list(self._book.ready_after(self._last))
-            for key in keys:
+            some = list(islice(self._book.ready_after(self._last), _JOBS_AT_ONCE))
+            for key in some:
                 if turn.budget.catch_up <= 0 or turn.budget.spent:
                     return True
                 self._last = key
                 self._advance_job(turn, key)
-            if not keys and not self._last:
+            if not some and not self._last:
                 return False
-            self._last = b""
+            if len(some) < _JOBS_AT_ONCE:
+                self._last = b""
 
     def _advance_job(self, turn: Turn, key: bytes) -> None:
         """A bounded number of runs; a job that cannot go on leaves the jobs that may emit."""

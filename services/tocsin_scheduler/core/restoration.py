@@ -13,9 +13,9 @@ removes the checkpoint before the first and writes the new one after the last.
 from collections.abc import Iterator
 from functools import partial
 
-from tocsin.model.fold import judge
+from tocsin.model.fold import Held, judge
 from tocsin.model.keys import InvalidKey, JobKey, parse_job_key
-from tocsin.wire.codec import WireError
+from tocsin.wire.codec import JOB, WireError
 from tocsin.wire.job_records import read_job_record
 from tocsin_scheduler.core.assembly import assemble
 from tocsin_scheduler.core.config import CoreConfig
@@ -110,13 +110,13 @@ class Restoration:
     def _load_plain(self, key: bytes, record: InRecord) -> bool:
         """False where the record has to be judged as a whole."""
         plain = read_plain(record)
-        if plain is None:
+        if plain is None or not _is_readable(record.value):
             return False
         held = self._book.revision(key)
         if held is not None and plain.through is not None and held > plain.through:
             return True
         if self._is_cold and held is not None:
-            self._edits.leave(self._place, key)
+            self._leave(key)
         self._book.load_accepted(key, plain.revision, plain.timestamp, record.value)
         if self._is_cold:
             self._enter(key)
@@ -134,15 +134,30 @@ class Restoration:
             partitions=self._config.partitions,
         )
         lag = self._config.compaction_lag_ms
-        held = self._book.held(name)
+        held = self._held(name)
         judgement = judge(held, judged, compaction_lag_ms=lag, trusting=True)
         if judgement.held == held:
             return
         if self._is_cold:
-            self._edits.leave(self._place, name)
+            self._leave(name)
         self._book.put_held(name, judgement.held)
         if self._is_cold:
             self._enter(name)
+
+    def _held(self, key: bytes) -> Held | None:
+        """Nothing where it cannot be read: it was taken unread, and is judged as void later on."""
+        try:
+            return self._book.held(key)
+        except WireError:
+            return None
+
+    def _leave(self, key: bytes) -> None:
+        """Only what was loaded without a look can be unreadable."""
+        try:
+            self._edits.leave(self._place, key)
+        except WireError:
+            assert self._fresh is not None
+            self._fresh.leave(key)
 
     def _touch(self, key: bytes) -> None:
         """Before the first change of a job: its entry in the due index is found by what it was."""
@@ -182,6 +197,13 @@ class Restoration:
         self._unwritten = 0
         self._store.write(self._book.changes)
         self._book.committed()
+
+
+def _is_readable(value: bytes | None) -> bool:
+    try:
+        return value is None or JOB.decode(value) is not None
+    except WireError:
+        return False
 
 
 def _key(record: InRecord) -> JobKey | None:

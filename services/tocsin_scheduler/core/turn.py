@@ -11,8 +11,8 @@ from tocsin_scheduler.core.workforce import WorkerNews
 class Budget:
     """What one transaction may still take, shared by all partitions in it.
 
-    runs, size: run records and their bytes. steps: occurrences looked at. catch_up: runs of
-    backlogs and backfills, refilled at their rate.
+    runs: run records. size: bytes of runs and of their states, of events and of the dead. steps:
+    occurrences looked at. catch_up: runs of backlogs and backfills, refilled at their rate.
     """
 
     runs: int = 5_000

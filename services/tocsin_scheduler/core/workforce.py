@@ -1,5 +1,6 @@
 """What workers say of themselves, and how many runs each could take."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,8 @@ from tocsin_scheduler.core.placing import Share
 
 _ENDS: frozenset[OutcomeKind] = frozenset({"succeeded", "failed", "deferred", "cancelled"})
 """After these a slot is free."""
+
+_NUMBER = re.compile("[0-9]{1,9}", re.ASCII)
 
 FRESH_MS = 6_000
 """How long a report is believed: workers report every two seconds."""
@@ -102,7 +105,7 @@ def _partitions(report: Worker) -> dict[Priority, list[int]]:
     for place in report.partitions:
         word, _, number = place.partition(":")
         for priority in PRIORITIES:
-            if word == priority and number.isdecimal():
+            if word == priority and _NUMBER.fullmatch(number):
                 found.setdefault(priority, []).append(int(number))
     return found
 
