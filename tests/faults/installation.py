@@ -89,9 +89,21 @@ class Installation:
         return [msgspec.structs.replace(job, payload=payload) for job in jobs]
 
     def load(self) -> list[Job]:
-        """Several hundred occurrences a second: most of them runs. As nothing works here, the
-        first run of the others never ends and their further occurrences are events."""
+        """Several hundred occurrences a second. Where nothing works, the first run of those that
+        may not overlap never ends, and their further occurrences are events."""
         return [*self.every_second(240, "allow_all"), *self.every_second(80, "skip")]
+
+    def mixed_load(self) -> list[Job]:
+        """Some hundred occurrences a second, of each policy for those that overlap."""
+        counts: dict[Overlap, int] = {
+            "allow_all": 120,
+            "skip": 80,
+            "buffer_one": 40,
+            "buffer_all": 20,
+            "cancel_other": 20,
+            "terminate_other": 20,
+        }
+        return [job for overlap, n in counts.items() for job in self.every_second(n, overlap)]
 
     def calls(self, number: int, url: str) -> list[Job]:
         """One-offs, due at once, that call a URL. Of half of them the scheduler's state knows

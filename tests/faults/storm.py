@@ -1,4 +1,5 @@
-"""Three schedulers, one broker, and everything that can happen to them, in an order from a seed."""
+"""Three schedulers, two workers, one broker, and everything that can happen to them, in an order
+from a seed."""
 
 from collections.abc import Callable
 from random import Random
@@ -16,6 +17,7 @@ from tocsin.broker.local import LocalBroker
 from tocsin.broker.port import TopicPartition
 
 NODES = ("a", "b", "c")
+WORKERS = ("v", "w")
 CONFLICT = 4
 PAUSES_S = (0.2, 1.0, 2.5)
 SHORT_FREEZE_S, LONG_FREEZE_S = 2.0, 9.0
@@ -40,6 +42,7 @@ class Storm:
         self._operator = Operator(broker.bootstrap, installation.topics)
         self._random = Random(seed)
         self._nodes: dict[str, Service] = {}
+        self._workers: dict[str, Service] = {}
         self._slow: list[Callable[[], None]] = [self._kill_broker, self._stop_broker]
         self._quick: list[Callable[[], None]] = [
             self._kill,
@@ -56,6 +59,8 @@ class Storm:
             self._delete_offsets,
             self._reset_offsets,
             self._make_signals_again,
+            self._kill_worker,
+            self._freeze_worker,
         ]
         self._left: list[Callable[[], None]] = []
 
@@ -89,6 +94,9 @@ class Storm:
         for name in NODES:
             if name not in self._nodes or self._nodes[name].has_ended:
                 self._nodes[name] = self._crew.scheduler(name, NODE_ID=name)
+        for name in WORKERS:
+            if name not in self._workers or self._workers[name].has_ended:
+                self._workers[name] = self._crew.worker(name, NODE_ID=name)
 
     def _any(self) -> tuple[str, Service]:
         name = self._random.choice(NODES)
@@ -113,16 +121,19 @@ class Storm:
             node.kill()
 
     def _freeze_briefly(self) -> None:
-        self._freeze(SHORT_FREEZE_S)
+        _freeze(self._any()[1], SHORT_FREEZE_S)
 
     def _freeze_for_long(self) -> None:
-        self._freeze(LONG_FREEZE_S)
+        _freeze(self._any()[1], LONG_FREEZE_S)
 
-    def _freeze(self, duration_s: float) -> None:
-        node = self._any()[1]
-        node.freeze()
-        sleep(duration_s)
-        node.wake()
+    def _kill_worker(self) -> None:
+        self._any_worker().kill()
+
+    def _freeze_worker(self) -> None:
+        _freeze(self._any_worker(), LONG_FREEZE_S)
+
+    def _any_worker(self) -> Service:
+        return self._workers[self._random.choice(WORKERS)]
 
     def _restart(self) -> None:
         node = self._any()[1]
@@ -191,3 +202,9 @@ class Storm:
         for node in self._nodes.values():
             node.exit_code()
         until(self._operator.group_is_empty, "the group is empty")
+
+
+def _freeze(service: Service, duration_s: float) -> None:
+    service.freeze()
+    sleep(duration_s)
+    service.wake()

@@ -42,7 +42,7 @@ def test_whatever_happens_every_occurrence_is_accounted_once(
     print(f"make storm SEED={seed}")
     storm = Storm(crew, installation, own_broker, seed, BURST)
     storm.calm()
-    installation.put(installation.load())
+    installation.put(installation.mixed_load())
     end = clock.monotonic_ms() + RAGES_S * 1_000
     while clock.monotonic_ms() < end:
         until = min(end, clock.monotonic_ms() + ROUND_S * 1_000)
