@@ -15,7 +15,7 @@ from tocsin.broker.errors import Die
 from tocsin.broker.port import Cluster, TopicPartition
 from tocsin.model.jobs import PRIORITIES
 from tocsin.wire.topics import Topics
-from tocsin_cli.audit.declined import declined_counts
+from tocsin_cli.audit.declined import handed_back
 from tocsin_cli.audit.intake import Intake
 from tocsin_cli.audit.judging import Claim
 from tocsin_cli.audit.reading import REACH_S, TIMEOUT, WholeTopics
@@ -145,11 +145,14 @@ class _Auditor:
             jobs=0 if mark is None else mark.jobs,
             whole=not self._has_lost_events(partition),
         )
-        tally = PartitionTally(partition, claim, self._on_finding)
-        for job in self._spool.jobs(partition):
+        spool = self._spool
+        tally = PartitionTally(partition, claim, self._on_finding, spool.add_repeated)
+        for job in spool.jobs(partition):
             if not tally.take(job):
                 self._intake.undecodable[self._topics.events] += 1
-        if tally.repeated:
+        if spool.has_repeated:
             outcomes = TopicPartition(self._topics.outcomes, partition)
-            tally.settle(declined_counts(self._whole.reader, outcomes, tally.repeated, TIMEOUT))
+            for occurrences in handed_back(self._whole.reader, outcomes, TIMEOUT):
+                spool.add_returned(occurrences)
+            tally.settle(spool.take_repeated())
         return tally.report(since, None if mark is None else mark.instant)

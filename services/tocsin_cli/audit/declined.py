@@ -1,47 +1,36 @@
-"""How often workers have handed runs back before they had started them."""
+"""Runs that workers have handed back before they had started them."""
 
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterator
 
 from tocsin.broker.port import LogReader, TopicPartition
 from tocsin.broker.reading import read_to_end
-from tocsin.model.keys import run_id
+from tocsin.model.keys import InvalidKey, parse_run_id
 from tocsin.wire.codec import OUTCOME, WireError
 
 Occurrence = tuple[str, int]
 """Job key and scheduled time."""
 
 
-def declined_counts(
-    reader: LogReader, outcomes: TopicPartition, wanted: Collection[Occurrence], timeout: float
-) -> dict[Occurrence, int]:
-    """`declined` outcomes of first attempts at the wanted occurrences, in one partition.
+def handed_back(
+    reader: LogReader, outcomes: TopicPartition, timeout: float
+) -> Iterator[list[Occurrence]]:
+    """First attempts that were `declined`, as they come in one partition; each as often as it was.
 
     Blocks until it is read to its end; raises `BrokerError`s.
     """
-    names = {_run_id(key, at): (key, at) for key, at in wanted}
-    keys = {key.encode() for key, _ in wanted}
-    counts: Counter[Occurrence] = Counter()
     begins = reader.begin_offsets([outcomes], timeout)
     for batch in read_to_end(reader, begins, timeout=timeout):
-        for record in batch:
-            if record.key in keys:
-                name = _declined(record.value)
-                if name in names:
-                    counts[names[name]] += 1
-    return dict(counts)
+        found = (_declined(record.value) for record in batch)
+        yield [occurrence for occurrence in found if occurrence is not None]
 
 
-def _declined(value: bytes | None) -> str | None:
-    """The run id, if that is what the outcome says of a first attempt."""
+def _declined(value: bytes | None) -> Occurrence | None:
+    """If that is what the outcome says, and of a run that the schedule asks for."""
     try:
         outcome = OUTCOME.decode(value or b"")
-    except WireError:
+        if outcome.kind != "declined" or outcome.attempt != 1:
+            return None
+        name = parse_run_id(outcome.run_id)
+    except (WireError, InvalidKey):
         return None
-    is_first = outcome.kind == "declined" and outcome.attempt == 1
-    return outcome.run_id if is_first else None
-
-
-def _run_id(key: str, at: int) -> str:
-    tenant, _, job_id = key.partition("/")
-    return run_id(tenant, job_id, at)
+    return None if name.suffix else (str(name.key), name.scheduled_time)

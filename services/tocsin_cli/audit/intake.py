@@ -33,7 +33,6 @@ class Intake:
         self.lateness = LatenessCounts()
         self._spool = spool
         self._partitions = partitions
-        self._open: dict[tuple[int, bytes], list[Fact]] = {}
 
     def state(self, record: Record) -> None:
         """The newest record of a key counts; what is still open goes to the spool at the end."""
@@ -48,17 +47,10 @@ class Intake:
         except WireError:
             self.undecodable[record.topic] += 1
             return
-        if facts:
-            self._open[record.partition, key] = facts
-        else:
-            self._open.pop((record.partition, key), None)
+        self._spool.put_open(record.partition, key, facts)
 
     def state_has_ended(self) -> None:
-        for (partition, ref), facts in self._open.items():
-            key = ref.partition(b"#")[0].decode("utf-8", "replace")
-            for fact in facts:
-                self._spool.add(partition, key, fact)
-        self._open.clear()
+        self._spool.close_open()
 
     def event(self, record: Record) -> None:
         try:

@@ -5,12 +5,14 @@ The file lies in the system's folder for temporary files and goes with the audit
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import NamedTuple, Self
+
+import msgspec
 
 from tocsin_cli.audit.accounts import Fact, Kind
 
@@ -19,6 +21,9 @@ _STANDING = -2
 _ACCEPTED = -1
 _SELECT = "SELECT key, kind, at, last, number, event FROM facts_{} ORDER BY key, min(kind, 0), at"
 _INSERT = "INSERT INTO facts_{} VALUES (?, ?, ?, ?, ?, ?)"
+
+_ENCODER = msgspec.msgpack.Encoder()
+_FACTS = msgspec.msgpack.Decoder(list[Fact])
 
 Row = tuple[str, int, int, int, int, bytes | None]
 
@@ -34,13 +39,25 @@ class JobFacts(NamedTuple):
     facts: Iterator[Fact]
 
 
+class Repeated(NamedTuple):
+    """An occurrence whose first attempt was emitted `runs` times and handed back `returned`
+    times."""
+
+    key: str
+    scheduled_time: int
+    runs: int
+    returned: int
+
+
 class Spool:
-    """Rows go in in any order, for each partition; each partition's jobs come out once."""
+    """Rows go in in any order, for each partition; each partition's jobs come out once. What is
+    open is given by reference, of which the last counts."""
 
     def __init__(self, partitions: int) -> None:
         self._folder = TemporaryDirectory(prefix="tocsin-audit-")
         self._db = sqlite3.connect(Path(self._folder.name) / "facts", isolation_level=None)
         self._rows: dict[int, list[Row]] = {}
+        self._open: dict[tuple[int, bytes], list[Fact]] = {}
         for pragma in ("journal_mode=OFF", "synchronous=OFF", "temp_store=FILE"):
             self._db.execute(f"PRAGMA {pragma}")
         self._db.execute("PRAGMA cache_size=-32768")
@@ -50,6 +67,12 @@ class Spool:
                 f"CREATE TABLE facts_{partition} (key TEXT, kind INT, at INT, last INT, number INT,"
                 " event BLOB)"
             )
+        self._db.execute(
+            "CREATE TABLE open (place INT, ref BLOB, facts BLOB, PRIMARY KEY (place, ref))"
+            " WITHOUT ROWID"
+        )
+        for name in ("repeated", "returned"):
+            self._db.execute(f"CREATE TABLE {name} (key TEXT, at INT, number INT)")
 
     def __enter__(self) -> Self:
         return self
@@ -73,6 +96,57 @@ class Spool:
 
     def add(self, partition: int, key: str, fact: Fact) -> None:
         self._add(partition, (key, fact.kind, fact.nominal, fact.last, fact.number, None))
+
+    def put_open(self, partition: int, ref: bytes, facts: list[Fact]) -> None:
+        """What is open of a job or a run, in place of what was."""
+        self._open[partition, ref] = facts
+        if len(self._open) >= _BATCH:
+            self._flush_open()
+
+    def close_open(self) -> None:
+        """What is open by now are facts like the others."""
+        self._flush_open()
+        rows = self._db.execute("SELECT place, ref, facts FROM open")
+        while some := rows.fetchmany(_BATCH):
+            for partition, ref, data in some:
+                key = ref.partition(b"#")[0].decode("utf-8", "replace")
+                for fact in _FACTS.decode(data):
+                    self.add(partition, key, fact)
+
+    def add_repeated(self, key: str, scheduled_time: int, runs: int) -> None:
+        """Of the partition that is being judged."""
+        self._db.execute("INSERT INTO repeated VALUES (?, ?, ?)", (key, scheduled_time, runs))
+
+    @property
+    def has_repeated(self) -> bool:
+        return self._db.execute("SELECT 1 FROM repeated LIMIT 1").fetchone() is not None
+
+    def add_returned(self, occurrences: Iterable[tuple[str, int]]) -> None:
+        """First attempts that were handed back, each as often as it was."""
+        rows = [(key, at, 1) for key, at in occurrences]
+        self._db.executemany("INSERT INTO returned VALUES (?, ?, ?)", rows)
+
+    def take_repeated(self) -> Iterator[Repeated]:
+        """Those of the partition that has been judged; all are gone afterwards."""
+        self._db.execute("CREATE INDEX returned_at ON returned (key, at)")
+        yield from map(
+            Repeated._make,
+            self._db.execute(
+                "SELECT key, at, number, (SELECT coalesce(sum(number), 0) FROM returned"
+                " WHERE returned.key = repeated.key AND returned.at = repeated.at) FROM repeated"
+            ),
+        )
+        for statement in ("DROP INDEX returned_at", "DELETE FROM repeated", "DELETE FROM returned"):
+            self._db.execute(statement)
+
+    def _flush_open(self) -> None:
+        gone = [place for place, facts in self._open.items() if not facts]
+        there = [(*place, _ENCODER.encode(facts)) for place, facts in self._open.items() if facts]
+        self._db.execute("BEGIN")
+        self._db.executemany("DELETE FROM open WHERE place = ? AND ref = ?", gone)
+        self._db.executemany("INSERT OR REPLACE INTO open VALUES (?, ?, ?)", there)
+        self._db.execute("COMMIT")
+        self._open.clear()
 
     def jobs(self, partition: int) -> Iterator[JobFacts]:
         """In the order of keys. What one yields must be read before the next."""

@@ -1,23 +1,28 @@
 """Judgements of a partition's jobs, counted; what is wrong becomes a finding."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 
 from tocsin.model.keys import parse_job_key
 from tocsin.wire.codec import EVENT
-from tocsin_cli.audit.declined import Occurrence
 from tocsin_cli.audit.definitions import Definition, definition_of
 from tocsin_cli.audit.judging import Claim, Judge, Result
 from tocsin_cli.audit.report import Finding, PartitionReport
-from tocsin_cli.audit.spool import JobFacts
+from tocsin_cli.audit.spool import JobFacts, Repeated
 
 
 class PartitionTally:
-    """repeated: occurrences whose first attempt was emitted more than once, and how often; they
-    wait until it is known how many of them were handed back."""
+    """`on_repeated` hears of occurrences whose first attempt was emitted more than once, and how
+    often; they wait until it is known how many of them were handed back."""
 
-    def __init__(self, partition: int, claim: Claim, on_finding: Callable[[Finding], None]) -> None:
-        self.repeated: dict[Occurrence, int] = {}
+    def __init__(
+        self,
+        partition: int,
+        claim: Claim,
+        on_finding: Callable[[Finding], None],
+        on_repeated: Callable[[str, int, int], None],
+    ) -> None:
+        self._on_repeated = on_repeated
         self._partition = partition
         self._claim = claim
         self._on_finding = on_finding
@@ -33,15 +38,14 @@ class PartitionTally:
         self._jobs += bool(definitions)
         for judgement in Judge(definitions, self._claim).judge(job.facts):
             if judgement.result == "repeated":
-                self.repeated[job.key, judgement.scheduled_time] = judgement.runs
+                self._on_repeated(job.key, judgement.scheduled_time, judgement.runs)
             else:
                 self._count(job.key, judgement.scheduled_time, judgement.result, judgement.detail)
         return True
 
-    def settle(self, declined: Mapping[Occurrence, int]) -> None:
+    def settle(self, repeated: Iterable[Repeated]) -> None:
         """A run that was handed back is emitted again as the same attempt."""
-        for (key, at), runs in self.repeated.items():
-            returned = declined.get((key, at), 0)
+        for key, at, runs, returned in repeated:
             detail = f"emitted {runs} times as attempt 1, and handed back {returned} times"
             self._count(key, at, "doubled" if runs > returned + 1 else "once", detail)
 
