@@ -312,10 +312,8 @@ class Book:
         unfinished = _is_unfinished(new) - _is_unfinished(old)
         waiting = _is_waiting(new) - _is_waiting(old)
         if unfinished or waiting:
-            before = self.presence(key)
-            after = before._replace(
-                unfinished=before.unfinished + unfinished, waiting=before.waiting + waiting
-            )
+            running, held_back, has_state = self.presence(key)
+            after = Presence(running + unfinished, held_back + waiting, has_state)
             self._put_presence(key, after)
         self._add(open_runs=unfinished)
 
