@@ -5,12 +5,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from sqlalchemy import Table, func, select
 
 from tests.gateway.documents import job
 from tests.gateway.harness import PATIENT, Harness
 from tocsin.model.events import Event
 from tocsin.model.keys import JobKey
-from tocsin_gateway.projection.retention import Retention
+from tocsin_gateway.projection import removal, retention, tables
+from tocsin_gateway.projection.retention import Retention, Sweeper
 
 KEY = JobKey("default", "a")
 DAY_MS = 86_400_000
@@ -26,9 +28,11 @@ def harness(tmp_path: Path, database_url: str) -> Iterator[Harness]:
         yield made
 
 
-def run(harness: Harness, count: int, *, key: JobKey = KEY, ends: bool = True) -> None:
+def run(
+    harness: Harness, count: int, *, key: JobKey = KEY, ends: bool = True, ago_ms: int = 0
+) -> None:
     """That many runs, a second apart."""
-    now = harness.cluster.clock.now_ms()
+    now = harness.cluster.clock.now_ms() - ago_ms
     for second in range(count):
         made = harness.scheduler.run_of(key, now + 1_000 * second)
         harness.scheduler.emit(made)
@@ -93,3 +97,102 @@ def test_a_deleted_job_leaves_nothing_after_the_compaction_lag(harness: Harness)
     sweep(harness)
 
     assert harness.gateway.app.state.context.jobs.held(KEY) is None
+
+
+def count(harness: Harness, table: Table) -> int:
+    with harness.database.read() as connection:
+        return connection.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def old_history(harness: Harness, number: int) -> None:
+    """Rows of each kind that has a time: too old, all of them."""
+    rows: tuple[tuple[Table, dict[str, object]], ...] = (
+        (tables.verdicts, {"verdict": "accepted", "reason": "", "judged_time": 1}),
+        (tables.events, {"type": "rejected", "reason": "", "time": 1, "count": 1}),
+        (tables.audit, {"actor": "a", "action": "b", "object": "c", "request_id": "", "time": 1}),
+    )
+    with harness.database.begin() as connection:
+        for table, values in rows:
+            named: dict[str, object] = {"tenant": "default", "job_id": "a", **values}
+            kept = {name: value for name, value in named.items() if name in table.columns}
+            found = [kept | {"partition": 9, "record_offset": at} for at in range(number)]
+            connection.execute(table.insert(), found)
+
+
+def test_what_has_piled_up_goes_slice_by_slice(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However much there is, one transaction removes a slice of it; the next one follows at once,
+    not at the next turn."""
+    monkeypatch.setattr(removal, "SLICE", 10)
+    kinds = (tables.verdicts, tables.events, tables.audit)
+    before = [count(harness, table) for table in kinds]
+    old_history(harness, 35)
+    now = harness.cluster.clock.now_ms()
+    sweeper, left = Sweeper(harness.database, KEPT), []
+    while sweeper.sweep(now):
+        left.append([count(harness, t) - b for t, b in zip(kinds, before, strict=True)])
+
+    assert left == [[25] * 3, [15] * 3, [5] * 3]
+    assert [count(harness, table) for table in kinds] == before
+
+
+@pytest.mark.parametrize(
+    ("ago_ms", "expected"),
+    [(0, [240, 190, 140, 100, 100]), (8 * DAY_MS, [190, 90, 40, 0, 0])],
+    ids=["by count", "by count and by age"],
+)
+def test_runs_go_as_fast_as_sweeps_follow_one_another(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch, ago_ms: int, expected: list[int]
+) -> None:
+    """A full slice with each turn of the projector, though not a second passes."""
+    monkeypatch.setattr(retention, "SLICE", 50)
+    run(harness, 290, ago_ms=ago_ms)
+    harness.cluster.clock.advance(11_000)
+    left = []
+    for _ in expected:
+        harness.pump()
+        left.append(count(harness, tables.runs))
+
+    assert left == expected
+
+
+def test_a_job_that_never_runs_again_loses_what_was_too_much_before_a_restart(
+    harness: Harness,
+) -> None:
+    run(harness, 300)
+    harness.gateway.projector.close()
+    harness.gateway.projector.open()
+    assert len(listed(harness)) == 300
+    sweep(harness)
+
+    assert len(listed(harness)) == 100
+
+
+def test_every_job_is_looked_at_after_a_restart_however_many(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "_MOST_AT_ONCE", 3)
+    names = [f"job-{number}" for number in range(10)]
+    for name in names:
+        harness.http.put(f"/v1/jobs/{name}", json=job())
+    for name in names[::4]:
+        run(harness, 110, key=JobKey("default", name))
+    sweeper = Sweeper(harness.database, KEPT)
+    while sweeper.sweep(harness.cluster.clock.now_ms()):
+        pass
+
+    assert [len(listed(harness, name)) for name in names[::4]] == [100] * 3
+
+
+def test_tombstones_go_slice_by_slice(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "SLICE", 3)
+    for number in range(7):
+        harness.http.put(f"/v1/jobs/old-{number}", json=job())
+        harness.http.delete(f"/v1/jobs/old-{number}")
+    sweeper, left = Sweeper(harness.database, KEPT), []
+    while sweeper.sweep(harness.cluster.clock.now_ms() + 2 * DAY_MS):
+        left.append(count(harness, tables.jobs))
+
+    assert left == [6, 3]
+    assert count(harness, tables.jobs) == 2

@@ -18,7 +18,7 @@ from tocsin_gateway.projection.tables import job_handlers, runs
 _FRESH_MS = 3_600_000
 _STALE_MS = 86_400_000
 _MOST_FRESH = 100_000
-_SLICE = 500
+_SLICE = 200
 
 
 class HandlerRows:
@@ -43,11 +43,12 @@ class HandlerRows:
         self._fresh |= new
 
 
-def sweep_handlers(connection: Connection, now: int) -> None:
-    """Look at a slice of the pairs that nobody has noted for a day."""
+def sweep_handlers(connection: Connection, now: int) -> bool:
+    """Look at a slice of the pairs that nobody has noted for a day; whether it was a full one."""
     old = select(job_handlers).where(job_handlers.c.noted_time < now - _STALE_MS)
     old = old.order_by(job_handlers.c.noted_time).limit(_SLICE)
-    for row in connection.execute(old).all():
+    found = connection.execute(old).all()
+    for row in found:
         of_pair = of_job(JobKey(row.tenant, row.job_id)) & (runs.c.handler == row.handler)
         has_runs = connection.execute(select(runs.c.run_id).where(of_pair).limit(1)).first()
         this = (
@@ -59,3 +60,4 @@ def sweep_handlers(connection: Connection, now: int) -> None:
             connection.execute(delete(job_handlers).where(this))
         else:
             connection.execute(update(job_handlers).where(this).values(noted_time=now))
+    return len(found) == _SLICE

@@ -27,6 +27,7 @@ from tocsin_gateway.projection.job_reads import known_pools
 from tocsin_gateway.projection.outcome_tail import OutcomeTail
 from tocsin_gateway.projection.progress import Progress
 from tocsin_gateway.projection.retention import Retention, Sweeper
+from tocsin_gateway.projection.sweep_pace import SweepPace
 from tocsin_gateway.projection.tables import offsets
 from tocsin_gateway.projection.writer import (
     OffsetsMoved,
@@ -45,7 +46,6 @@ _BREATH_S = 0.005
 _CROWD_BREATH_S = 0.02
 _TIMEOUT_S = 10.0
 _PAUSE_S = 1.0
-_SWEEP_MS = 10_000
 _TOUCH_MS = 60_000
 _FOLLOW_MS = 5_000
 _POOLS_MS = 30_000
@@ -107,6 +107,7 @@ class Projector:
         self._behind: set[TopicPartition] = set()
         self._misplaced: Rebuild | None = None
         self._last = _Times(clock)
+        self._pace = SweepPace(clock.monotonic_ms())
 
     def run(self, stop: Event) -> None:
         """Until `stop` is set. Raises `Die`: what does not pass by itself."""
@@ -147,6 +148,7 @@ class Projector:
         ensure_identity(self._database, self._cluster.cluster_id(_TIMEOUT_S), found)
         self._progress.begin_anew()
         self._writer.begin_anew()
+        self._sweeper.begin_anew()
         self._pools = known_pools(self._database)
         found |= self._cluster.topics(self._run_topics(), _TIMEOUT_S)
         self._job_partitions = found[self._topics.jobs].partitions
@@ -160,6 +162,7 @@ class Projector:
         self._tail.begin_anew(self._positions)
         self._publish(Written(reached=dict(self._positions)))
         self._last = _Times(self._clock)
+        self._pace = SweepPace(self._clock.monotonic_ms())
 
     def step(self, timeout: float) -> int:
         """Read and write one batch, waiting for it at most `timeout` seconds; its size.
@@ -177,6 +180,7 @@ class Projector:
             self._write(records, ends)
         self._last.step(self._clock)
         self._progress.problem = None
+        self._sweep(records_wait=len(records) == _BATCH)
         self._keep_house(idle=not records)
         return len(records)
 
@@ -230,10 +234,14 @@ class Projector:
         self._progress.history_complete = self._progress.history_complete or not self._behind
         self._progress.publish(written)
 
+    def _sweep(self, *, records_wait: bool) -> None:
+        began = self._clock.monotonic_ms()
+        if self._pace.is_due(began, records_wait=records_wait):
+            has_more = self._sweeper.sweep(self._clock.now_ms())
+            self._pace.swept(began, self._clock.monotonic_ms(), has_more=has_more)
+
     def _keep_house(self, *, idle: bool) -> None:
         now = self._clock.now_ms()
-        if self._last.is_due("sweep", _SWEEP_MS, self._clock):
-            self._sweeper.sweep(now)
         if self._last.is_due("follow", _FOLLOW_MS, self._clock) and self._database.follow(now):
             raise OffsetsMoved("another read model has taken the place of this one")
         if self._last.is_due("touch", _TOUCH_MS, self._clock):

@@ -1,6 +1,6 @@
 """What history is kept: ended runs by age and by count for each job, events by age.
 
-Sweeps run between batches on the writer's thread, a bounded slice each.
+Sweeps run between batches on the writer's thread, a bounded slice each; `sweep_pace` says when.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,22 +8,21 @@ from itertools import islice
 from typing import Any
 from zlib import crc32
 
-from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy import Connection, Select, delete, func, select, tuple_
 
 from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
-from tocsin_gateway.projection.database import Database, chunks, listing
+from tocsin_gateway.projection.database import Database, listing
 from tocsin_gateway.projection.filters import has_ended, of_job, of_named
 from tocsin_gateway.projection.handler_rows import sweep_handlers
 from tocsin_gateway.projection.history import RunRow
+from tocsin_gateway.projection.removal import SLICE, remove_before, remove_runs
 from tocsin_gateway.projection.request_rows import KEPT_MS
 from tocsin_gateway.projection.tables import (
     DELETED,
-    attempts,
     audit,
     backfills,
     completions,
-    dead_letters,
     events,
     jobs,
     requests,
@@ -31,11 +30,12 @@ from tocsin_gateway.projection.tables import (
     verdicts,
 )
 
-_SLICE = 2_000
-_AT_ONCE = 200
+_ROWS_COUNTED = 100_000
+_MOST_AT_ONCE = 500
 _LOOKS = 10
 """How often a job's runs are counted, about, while it gets as many as are kept."""
 _VERDICTS_MS = 600_000
+_BEFORE_ALL = JobKey("", "")
 
 
 class Retention(Value, frozen=True):
@@ -54,8 +54,16 @@ class Sweeper:
         self._database = database
         self._retention = retention
         self._grown: set[JobKey] = set()
+        self._walked: JobKey | None = _BEFORE_ALL
+        self._tenant = ""
         self._last_kept = _last_kept(database, retention.runs_a_job)
         self._every = max(1, retention.runs_a_job // _LOOKS)
+        self._at_once = min(max(1, _ROWS_COUNTED // retention.runs_a_job), _MOST_AT_ONCE)
+
+    def begin_anew(self) -> None:
+        """What was noted may not be of this read model, or not be all: look at every job once."""
+        self._grown.clear()
+        self._walked = _BEFORE_ALL
 
     def note(self, changed: Mapping[str, RunRow]) -> None:
         """Jobs have these runs, more than before perhaps. Which of them has too many is looked at
@@ -66,46 +74,84 @@ class Sweeper:
             if crc32(name.encode()) % self._every == 0
         }
 
-    def sweep(self, now: int) -> int:
-        """Remove a slice in one SQL transaction; the number of runs removed."""
-        oldest = now - self._retention.age_ms
+    def sweep(self, now: int) -> bool:
+        """Remove at most a slice of each kind of rows in one SQL transaction; whether there may be
+        more of any kind that could be removed now."""
+        kept = self._retention
+        oldest = now - kept.age_ms
         with self._database.begin() as connection:
-            removed = self._sweep_counts(connection) + _sweep_ages(connection, oldest)
-            connection.execute(delete(events).where(events.c.time < oldest))
-            connection.execute(delete(verdicts).where(verdicts.c.judged_time < now - _VERDICTS_MS))
-            connection.execute(delete(requests).where(requests.c.record_time < now - KEPT_MS))
-            connection.execute(delete(backfills).where(backfills.c.requested_time < oldest))
-            audited = now - self._retention.audit_ms
-            connection.execute(delete(audit).where(audit.c.time < audited))
-            _sweep_tombstones(connection, now - self._retention.tombstone_ms)
-            sweep_handlers(connection, now)
-        return removed
+            left = [
+                self._sweep_counts(connection),
+                self._sweep_ages(connection, oldest),
+                remove_before(connection, events.c.time, oldest),
+                remove_before(connection, verdicts.c.judged_time, now - _VERDICTS_MS),
+                remove_before(connection, requests.c.record_time, now - KEPT_MS),
+                remove_before(connection, backfills.c.requested_time, oldest),
+                remove_before(connection, audit.c.time, now - kept.audit_ms),
+                self._sweep_tombstones(connection, now - kept.tombstone_ms),
+                sweep_handlers(connection, now),
+            ]
+        return any(left)
 
-    def _sweep_counts(self, connection: Connection) -> int:
-        removed = 0
-        while self._grown and removed < _SLICE:
-            looked_at = set(islice(self._grown, _AT_ONCE))
-            full = self._full(connection, looked_at)
-            self._grown -= looked_at - full.keys()
-            while full and removed < _SLICE:
-                key, last_kept = full.popitem()
-                surplus = _surplus(connection, key, last_kept)
-                _remove(connection, surplus)
-                removed += len(surplus)
-                if len(surplus) < _SLICE:
-                    self._grown.remove(key)
-        return removed
+    def _sweep_counts(self, connection: Connection) -> bool:
+        grown = set(islice(self._grown, self._at_once))
+        self._grown -= grown
+        left = SLICE
+        for key, last_kept in self._full(connection, grown | self._walk(connection)).items():
+            surplus = _surplus(connection, key, last_kept, left) if left else []
+            remove_runs(connection, surplus)
+            left -= len(surplus)
+            if not left:
+                self._grown.add(key)
+        return bool(self._grown) or self._walked is not None
+
+    def _walk(self, connection: Connection) -> set[JobKey]:
+        """The next jobs, where not all have been looked at since the start."""
+        if self._walked is None:
+            return set()
+        key = tuple_(jobs.c.tenant, jobs.c.job_id)
+        following = select(jobs.c.tenant, jobs.c.job_id).where(key > tuple_(*self._walked))
+        following = following.order_by(jobs.c.tenant, jobs.c.job_id).limit(self._at_once)
+        found = [JobKey(*row) for row in connection.execute(following)]
+        self._walked = found[-1] if len(found) == self._at_once else None
+        return set(found)
 
     def _full(self, connection: Connection, keys: Iterable[JobKey]) -> dict[JobKey, str]:
         """Those of the jobs that have as many runs as are kept, each with the last of these."""
         found = connection.execute(self._last_kept, listing(keys))
         return {JobKey(*key): run_id for *key, run_id in found if run_id is not None}
 
+    def _sweep_ages(self, connection: Connection, oldest: int) -> bool:
+        """Of the tenant that the last sweep has not come to the end of, and of those after it."""
+        left = SLICE
+        for tenant in _tenants(connection, self._tenant):
+            query = select(runs.c.run_id).where(
+                runs.c.tenant == tenant, runs.c.scheduled_time < oldest, has_ended()
+            )
+            query = query.order_by(runs.c.scheduled_time, runs.c.run_id).limit(left)
+            old = connection.execute(query).scalars().all()
+            remove_runs(connection, old)
+            left -= len(old)
+            if not left:
+                self._tenant = tenant
+                return True
+        has_skipped, self._tenant = bool(self._tenant), ""
+        return has_skipped
 
-def _surplus(connection: Connection, key: JobKey, last_kept: str) -> Sequence[str]:
-    """The job's ended runs that are older; a slice of them."""
+    def _sweep_tombstones(self, connection: Connection, oldest: int) -> bool:
+        old = select(jobs.c.tenant, jobs.c.job_id).where(jobs.c.updated_time < oldest, DELETED)
+        old = old.order_by(jobs.c.updated_time).limit(SLICE)
+        gone = [JobKey(*row) for row in connection.execute(old)]
+        for table in (jobs, completions):
+            are_gone = self._database.are_listed(table.c.tenant, table.c.job_id)
+            connection.execute(delete(table).where(are_gone), listing(gone))
+        return len(gone) == SLICE
+
+
+def _surplus(connection: Connection, key: JobKey, last_kept: str, limit: int) -> Sequence[str]:
+    """The job's ended runs that are older, the oldest first, at most `limit`."""
     older = select(runs.c.run_id).where(of_job(key), runs.c.run_id < last_kept, has_ended())
-    return connection.execute(older.limit(_SLICE)).scalars().all()
+    return connection.execute(older.order_by(runs.c.run_id).limit(limit)).scalars().all()
 
 
 def _last_kept(database: Database, kept: int) -> Select[Any]:
@@ -116,38 +162,11 @@ def _last_kept(database: Database, kept: int) -> Select[Any]:
     return select(job.c.first, job.c.second, newest.scalar_subquery())
 
 
-def _sweep_ages(connection: Connection, oldest: int) -> int:
-    removed = 0
-    for tenant in _tenants(connection):
-        query = select(runs.c.run_id).where(
-            runs.c.tenant == tenant, runs.c.scheduled_time < oldest, has_ended()
-        )
-        old = connection.execute(query.limit(_SLICE)).scalars().all()
-        _remove(connection, old)
-        removed += len(old)
-    return removed
-
-
-def _sweep_tombstones(connection: Connection, oldest: int) -> None:
-    old = (jobs.c.updated_time < oldest) & DELETED
-    gone = connection.execute(select(jobs.c.tenant, jobs.c.job_id).where(old).limit(_SLICE)).all()
-    for tenant, job_id in gone:
-        for table in (jobs, completions):
-            of_job = (table.c.tenant == tenant) & (table.c.job_id == job_id)
-            connection.execute(delete(table).where(of_job))
-
-
-def _tenants(connection: Connection) -> Iterator[str]:
-    """All tenants that have runs, each by one step in the index."""
-    tenant = connection.execute(select(func.min(runs.c.tenant))).scalar()
+def _tenants(connection: Connection, first: str) -> Iterator[str]:
+    """All tenants from `first` on that have runs, each by one step in the index."""
+    query = select(func.min(runs.c.tenant)).where(runs.c.tenant >= first)
+    tenant = connection.execute(query).scalar()
     while tenant is not None:
         yield tenant
         query = select(func.min(runs.c.tenant)).where(runs.c.tenant > tenant)
         tenant = connection.execute(query).scalar()
-
-
-def _remove(connection: Connection, run_ids: Sequence[str]) -> None:
-    for some in chunks(run_ids):
-        for table in (runs, attempts, dead_letters):
-            connection.execute(delete(table).where(table.c.run_id.in_(some)))
-        connection.execute(delete(events).where(events.c.run_id.in_(some)))

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 
-SCHEMA_VERSION = "4"
+SCHEMA_VERSION = "5"
 """Raised with every change of a table: each version has a read model of its own."""
 
 metadata = MetaData()
@@ -125,6 +125,7 @@ verdicts = Table(
     Column("reason", Text, nullable=False),
     Column("judged_time", BigInteger, nullable=False),
     PrimaryKeyConstraint("partition", "record_offset"),
+    Index("verdicts_by_time", "judged_time"),
     sqlite_with_rowid=False,
 )
 
