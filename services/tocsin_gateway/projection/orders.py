@@ -40,12 +40,17 @@ class Order:
 
 
 def far(
-    connection: Connection, which: ColumnElement[bool], order: Order, begin: Position | None
+    connection: Connection,
+    which: ColumnElement[bool],
+    order: Order,
+    begin: Position | None,
+    part: int = 1,
 ) -> Position | None:
     """The position of the last row that a page may look at which begins after `begin`; None =
-    there are not so many. `which`: rows that stand together in the index of the order."""
+    there are not so many. `which`: rows that stand together in the index of the order. `part`: of
+    so many streams, which together are one page."""
     query = order.sort(select(*order.columns).where(which))
     if begin is not None:
         query = query.where(order.after(begin))
-    row = connection.execute(query.offset(MOST_ROWS - 1).limit(1)).first()
+    row = connection.execute(query.offset(max(MOST_ROWS // part, 1) - 1).limit(1)).first()
     return None if row is None else tuple(row)

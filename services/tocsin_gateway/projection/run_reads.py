@@ -49,9 +49,17 @@ class RunFilter(Value, frozen=True):
     @property
     def needs_looking(self) -> bool:
         """Rows have to be looked at that no index leads to."""
-        is_rare = bool(self.statuses) and ORDINARY_STATUS not in self.statuses
-        conditions = bool(self.tags) or self.handler is not None or bool(self.statuses)
-        return self.job_id is None and conditions and not is_rare
+        if self.job_id is not None:
+            return False
+        is_common = bool(self.statuses) and not self.streams
+        return bool(self.tags) or self.handler is not None or is_common
+
+    @property
+    def streams(self) -> tuple[RunStatus, ...]:
+        """The statuses, where an index has the tenant's runs of each of them in order."""
+        if self.job_id is not None or ORDINARY_STATUS in self.statuses:
+            return ()
+        return tuple(dict.fromkeys(self.statuses))
 
 
 class RunPage(Value, frozen=True):
@@ -115,13 +123,15 @@ class RunReads:
         wanted = msgspec.structs.replace(wanted, statuses=tuple(statuses))
         with self._database.read() as connection:
             few = None if wanted.job_id else few_jobs(connection, _conditions(wanted))
+            behind = [] if after is None else [_FROM_OLDEST.after(after)]
+            if few is None and wanted.streams:
+                found = _of_streams(connection, wanted, _FROM_OLDEST, behind, limit)
+                return [str(run_id) for _, run_id in found]
             query = _filtered(wanted) if few is None else _matching(wanted)
-            query = query.with_only_columns(runs.c.run_id)
-            if after is not None:
-                query = query.where(_FROM_OLDEST.after(after))
+            query = query.with_only_columns(runs.c.run_id).where(*behind)
             if few is not None:
-                found = list(newest_first(self._database, connection, wanted.tenant, few, query))
-                return found[: -limit - 1 : -1]
+                ids = list(newest_first(self._database, connection, wanted.tenant, few, query))
+                return ids[: -limit - 1 : -1]
             return list(connection.execute(_FROM_OLDEST.sort(query).limit(limit)).scalars())
 
     def page(self, wanted: RunFilter, cursor: str | None, limit: int) -> RunPage:
@@ -132,7 +142,7 @@ class RunReads:
         with self._database.read() as connection:
             few = None if wanted.job_id else few_jobs(connection, _conditions(wanted))
             if few is None:
-                found, end = _in_order(connection, wanted, begin, limit)
+                found, end = self._in_order(connection, wanted, begin, limit)
             else:
                 query, end = _matching(wanted).with_only_columns(runs.c.run_id), None
                 if begin is not None:
@@ -145,6 +155,21 @@ class RunReads:
             items=tuple(found[:limit]),
             next_cursor=None if end is None else write_cursor("runs", end),
         )
+
+    def _in_order(
+        self, connection: Connection, wanted: RunFilter, begin: Position | None, limit: int
+    ) -> tuple[list[RunRow], Position | None]:
+        """Up to one more than `limit`, and how far was looked where that was not to the end."""
+        end = _reach(connection, wanted, begin)
+        within = [] if begin is None else [_BY_TIME.after(begin)]
+        if end is not None:
+            within.append(_BY_TIME.up_to(end))
+        if wanted.streams:
+            places = _of_streams(connection, wanted, _BY_TIME, within, limit + 1)
+            return self._load(connection, [str(run_id) for _, run_id in places]), end
+        order = _BY_TIME if wanted.job_id is None else _OF_JOB
+        query = order.sort(_filtered(wanted)).where(*within).limit(limit + 1)
+        return [RunRow(**row) for row in connection.execute(query).mappings()], end
 
     def _load(self, connection: Connection, run_ids: Sequence[str]) -> list[RunRow]:
         rows = rows_of(self._database, connection, run_ids)
@@ -189,21 +214,41 @@ def _attempts(connection: Connection, run_id: str) -> tuple[Attempt, ...]:
     return tuple(Attempt(**row) for row in reversed(rows))
 
 
-def _in_order(
-    connection: Connection, wanted: RunFilter, begin: Position | None, limit: int
-) -> tuple[list[RunRow], Position | None]:
-    """Up to one more than `limit`, and how far was looked where that was not to the end."""
-    order = _BY_TIME if wanted.job_id is None else _OF_JOB
-    query, end = order.sort(_filtered(wanted)), None
-    if begin is not None:
-        query = query.where(_BY_TIME.after(begin))
-    if wanted.needs_looking:
-        which = and_(runs.c.tenant == wanted.tenant, *_in_period(wanted))
-        end = far(connection, which, _BY_TIME, begin)
-    if end is not None:
-        query = query.where(_BY_TIME.up_to(end))
-    rows = connection.execute(query.limit(limit + 1)).mappings()
-    return [RunRow(**row) for row in rows], end
+def _reach(connection: Connection, wanted: RunFilter, begin: Position | None) -> Position | None:
+    """How far a page may look that begins after `begin`; None = to the end."""
+    if not wanted.needs_looking:
+        return None
+    of_tenant = and_(runs.c.tenant == wanted.tenant, *_in_period(wanted))
+    if not wanted.streams:
+        return far(connection, of_tenant, _BY_TIME, begin)
+    ends = [
+        far(
+            connection,
+            and_(of_tenant, runs.c.status == status, RARE_STATUS),
+            _BY_TIME,
+            begin,
+            part=len(wanted.streams),
+        )
+        for status in wanted.streams
+    ]
+    return next(iter(_BY_TIME.sorted(end for end in ends if end is not None)), None)
+
+
+def _of_streams(
+    connection: Connection,
+    wanted: RunFilter,
+    order: Order,
+    within: Iterable[ColumnElement[bool]],
+    limit: int,
+) -> list[Position]:
+    """The times and ids of the first runs within those bounds. Of each status, which an index has
+    in order, no more are read; of several at once a database would read the tenant's history."""
+    found: list[Position] = []
+    for status in wanted.streams:
+        of_one = _filtered(msgspec.structs.replace(wanted, statuses=(status,)))
+        query = order.sort(of_one.with_only_columns(*order.columns)).where(*within).limit(limit)
+        found += (tuple(row) for row in connection.execute(query))
+    return order.sorted(found)[:limit]
 
 
 def _conditions(wanted: RunFilter) -> list[JobIds]:
