@@ -5,18 +5,15 @@ from typing import Any
 
 import msgspec
 import pytest
-from sqlalchemy import select
 
 from tests.gateway.documents import job
 from tests.gateway.harness import PATIENT, Harness
 from tocsin.model.events import Event
 from tocsin.model.keys import JobKey
 from tocsin.model.runs import Error
-from tocsin_gateway.projection.database import open_database, sqlite_url
+from tocsin_gateway.projection.database import open_database
 from tocsin_gateway.projection.engines import DatabaseUnusable
-from tocsin_gateway.projection.filters import of_job
 from tocsin_gateway.projection.retention import Retention
-from tocsin_gateway.projection.tables import runs
 
 KEPT = msgspec.structs.replace(PATIENT, retention=Retention(runs_a_job=12))
 TEXT = "Ünïcode 🦉 'quoted' %s %(name)s"
@@ -107,14 +104,3 @@ def test_a_nul_in_an_error_does_not_stop_a_postgres(tmp_path: Path, postgres_url
 def test_what_is_no_url_of_a_database_is_told(url: str) -> None:
     with pytest.raises(DatabaseUnusable):
         open_database(url, 0)
-
-
-def test_the_runs_of_a_job_are_found_without_looking_at_the_tenants(tmp_path: Path) -> None:
-    database = open_database(sqlite_url(tmp_path / "gateway.sqlite"), 0)
-    query = select(runs).where(of_job(JobKey("default", "a"))).order_by(runs.c.run_id.desc())
-    text = query.compile(database.engine, compile_kwargs={"literal_binds": True})
-    with database.read() as connection:
-        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}").scalars("detail").all()
-    database.close()
-
-    assert plan == ["SEARCH runs USING PRIMARY KEY (run_id>? AND run_id<?)"]

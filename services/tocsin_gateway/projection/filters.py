@@ -8,11 +8,11 @@ from tocsin_gateway.projection.tables import job_tags, runs
 
 
 def of_job(key: JobKey) -> ColumnElement[bool]:
-    """The runs of a job: a range of the primary key, in the order of scheduled times.
+    """The runs of a job: a range of run ids, in the order of scheduled times.
 
-    The range may hold runs of a job whose id goes on after a dot, hence the other condition. One on
-    the tenant, which the range implies, would let a database take the index by time instead and
-    look at all runs of the tenant.
+    The range may hold runs of jobs whose ids go on after a dot, however many, hence the other
+    condition and an index over both. One on the tenant, which the range implies, would let a
+    database take the index by time instead and look at all runs of the tenant.
     """
     return _of_job(literal(f"{key.tenant}.{key.job_id}."), literal(key.job_id))
 

@@ -192,7 +192,7 @@ runs = Table(
     metadata,
     Column("run_id", ByteText, primary_key=True, comment="orders the runs of a job by time"),
     Column("tenant", Text, nullable=False, info=FIXED),
-    Column("job_id", Text, nullable=False, info=FIXED),
+    Column("job_id", ByteText, nullable=False, info=FIXED),
     Column("scheduled_time", BigInteger, nullable=False, info=FIXED),
     Column("described", Integer, nullable=False, comment="attempt that the next columns tell of"),
     Column("cause", Text),
@@ -216,6 +216,7 @@ runs = Table(
     Column("reason", Text),
     Column("count", BigInteger, nullable=False, comment="occurrences that the row stands for"),
     Column("first_time", BigInteger, comment="of the first of several"),
+    Index("runs_of_job", "job_id", "run_id"),
     Index("runs_by_time", "tenant", "scheduled_time", "run_id"),
     Index(
         "runs_by_rare_status",
