@@ -3,15 +3,18 @@
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import Connection, RowMapping, and_, delete, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, select
 
 from tocsin.broker.port import Record
 from tocsin.model.access import Audit
 from tocsin.model.values import Value
-from tocsin_gateway.projection.cursors import read_cursor, write_cursor
+from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
 from tocsin_gateway.projection.database import Database, chunks
 from tocsin_gateway.projection.facts import AuditFact
+from tocsin_gateway.projection.orders import Order, far
 from tocsin_gateway.projection.tables import audit
+
+_NEWEST_FIRST = Order((audit.c.time, audit.c.partition, audit.c.record_offset), falls=True)
 
 
 class AuditFilter(Value, frozen=True):
@@ -44,29 +47,48 @@ class AuditReads:
         self._database = database
 
     def page(self, wanted: AuditFilter, cursor: str | None, limit: int) -> AuditPage:
-        """At most `limit` records after the cursor, newest first. Raises `InvalidCursor`."""
-        place = (audit.c.time, audit.c.partition, audit.c.record_offset)
-        query = select(audit).where(audit.c.tenant == wanted.tenant)
-        for column in (audit.c.actor, audit.c.action, audit.c.object):
-            value = getattr(wanted, column.name)
-            query = query if value is None else query.where(column == value)
-        if wanted.since is not None:
-            query = query.where(audit.c.time >= wanted.since)
-        if wanted.until is not None:
-            query = query.where(audit.c.time < wanted.until)
-        if cursor is not None:
-            at, partition, offset = read_cursor("audit", cursor, int, int, int)
-            within = and_(audit.c.partition == partition, audit.c.record_offset < offset)
-            same = and_(audit.c.time == at, (audit.c.partition < partition) | within)
-            query = query.where((audit.c.time < at) | same)
-        query = query.order_by(*(column.desc() for column in place)).limit(limit + 1)
+        """At most `limit` records after the cursor, newest first; fewer where the next ones are
+        far. Raises `InvalidCursor`."""
+        begin = None if cursor is None else read_cursor("audit", cursor, int, int, int)
+        query = _NEWEST_FIRST.sort(select(audit)).where(*_in_index(wanted), *_others(wanted))
+        if begin is not None:
+            query = query.where(_NEWEST_FIRST.after(begin))
         with self._database.read() as connection:
-            rows = connection.execute(query).mappings().all()
-        items = tuple(map(_row, rows[:limit]))
-        if len(rows) <= limit:
-            return AuditPage(items=items, next_cursor=None)
-        last = tuple(rows[limit - 1][column.name] for column in place)
-        return AuditPage(items=items, next_cursor=write_cursor("audit", last))
+            end = _reach(connection, wanted, begin)
+            if end is not None:
+                query = query.where(_NEWEST_FIRST.up_to(end))
+            rows = connection.execute(query.limit(limit + 1)).mappings().all()
+        if len(rows) > limit:
+            end = tuple(rows[limit - 1][column.name] for column in _NEWEST_FIRST.columns)
+        return AuditPage(
+            items=tuple(map(_row, rows[:limit])),
+            next_cursor=None if end is None else write_cursor("audit", end),
+        )
+
+
+def _reach(connection: Connection, wanted: AuditFilter, begin: Position | None) -> Position | None:
+    """How far a page may look that begins after `begin`; None = to the end."""
+    if not _others(wanted):
+        return None
+    return far(connection, and_(*_in_index(wanted)), _NEWEST_FIRST, begin)
+
+
+def _in_index(wanted: AuditFilter) -> list[ColumnElement[bool]]:
+    """The conditions that an index answers in the order of the list."""
+    conditions: list[ColumnElement[bool]] = [audit.c.tenant == wanted.tenant]
+    if wanted.object is not None:
+        conditions.append(audit.c.object == wanted.object)
+    if wanted.since is not None:
+        conditions.append(audit.c.time >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(audit.c.time < wanted.until)
+    return conditions
+
+
+def _others(wanted: AuditFilter) -> list[ColumnElement[bool]]:
+    """Those for which rows have to be looked at."""
+    asked = ((audit.c.actor, wanted.actor), (audit.c.action, wanted.action))
+    return [column == value for column, value in asked if value is not None]
 
 
 _FIELDS = Audit.__struct_fields__

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     RowMapping,
     Select,
@@ -31,7 +32,7 @@ from tocsin_gateway.projection.narrowing import (
 )
 from tocsin_gateway.projection.orders import Order, far
 from tocsin_gateway.projection.run_reads import newest_of, rows_of
-from tocsin_gateway.projection.tables import completions, jobs, verdicts
+from tocsin_gateway.projection.tables import EXISTING, completions, jobs, verdicts
 
 Phase = Literal["active", "paused", "completed"]
 JobSort = Literal["job_id", "-job_id", "created_at", "-created_at"]
@@ -43,6 +44,9 @@ _ORDERS: dict[JobSort, tuple[Order, tuple[type[int] | type[str], ...]]] = {
     "-created_at": (Order(_BY_CREATION, falls=True), (int, str)),
 }
 """With the kinds of the sort keys' values; the id comes last."""
+_BEGINS: dict[JobSort, Position] = {"job_id": ("",), "-job_id": ("~",)}
+"""Before all ids. A range is what makes SQLite prefer the index without tombstones to the primary
+key; in the other orders it has no choice."""
 
 
 class StoredJob(Value, frozen=True):
@@ -138,16 +142,17 @@ class JobReads:
         return {each: Settled(judged.get(each[:2]), stored.get(each.key)) for each in places}
 
     def keys(self, wanted: JobFilter, limit: int, after: str | None = None) -> list[JobKey]:
-        """The keys of at most `limit` jobs that match, in their order; only ids behind `after`."""
-        query = _filtered(wanted).order_by(jobs.c.job_id).limit(limit)
-        if after is not None:
-            query = query.where(jobs.c.job_id > after)
-        with self._database.read() as connection:
-            few = few_jobs(connection, _conditions(wanted))
-            if few is not None:
-                query = query.where(self._database.among(jobs.c.job_id, few))
-            found = connection.execute(query.with_only_columns(jobs.c.job_id)).scalars()
-            return [JobKey(wanted.tenant, job_id) for job_id in found]
+        """The keys of at most `limit` jobs that match, in their order; only ids behind `after`.
+        However many are looked through, no transaction is a long one: a job that changes meanwhile
+        may be meant as it was or as it is."""
+        order, _ = _ORDERS["job_id"]
+        found: list[Position] = []
+        begin: Position | None = (after or "",)
+        while begin is not None and len(found) < limit:
+            with self._database.read() as connection:
+                some, begin = self._places(connection, wanted, order, begin, limit - len(found))
+            found += some
+        return [JobKey(wanted.tenant, str(job_id)) for (job_id,) in found]
 
     def pools(self) -> frozenset[str]:
         """The pools that jobs name, and the default one."""
@@ -164,7 +169,9 @@ class JobReads:
         never change, so a job that exists all the time is on exactly one page. Raises
         `InvalidCursor`."""
         order, kinds = _ORDERS[sort]
-        begin = None if cursor is None else read_cursor(f"jobs {sort}", cursor, *kinds)
+        begin = _BEGINS.get(sort)
+        if cursor is not None:
+            begin = read_cursor(f"jobs {sort}", cursor, *kinds)
         with self._database.read() as connection:
             found, last = self._places(connection, wanted, order, begin, limit)
             items = self._load(connection, wanted.tenant, [place[-1] for place in found])
@@ -192,7 +199,7 @@ class JobReads:
             found = order.sorted(tuple(row) for row in connection.execute(query))
         else:
             if not wanted.is_all:
-                end = far(connection, jobs.c.tenant == wanted.tenant, order, begin)
+                end = far(connection, _existing(wanted.tenant), order, begin)
             if end is not None:
                 query = query.where(order.up_to(end))
             page = order.sort(query).limit(limit + 1)
@@ -281,8 +288,13 @@ def _conditions(wanted: JobFilter) -> list[JobIds]:
     return conditions
 
 
+def _existing(tenant: str) -> ColumnElement[bool]:
+    """The jobs of a tenant that are not deleted."""
+    return and_(jobs.c.tenant == tenant, EXISTING)
+
+
 def _filtered(wanted: JobFilter) -> Select[Any]:
-    query = _jobs().where(jobs.c.tenant == wanted.tenant, jobs.c.definition.is_not(None))
+    query = _jobs().where(_existing(wanted.tenant))
     for name, value in wanted.tags:
         query = query.where(has_tag(jobs, name, value))
     if wanted.status == "paused":

@@ -34,6 +34,8 @@ FIXED = {"fixed": True}
 BEGUN: ColumnElement[bool] = literal_column("begun_id IS NOT NULL")
 
 DELETED: ColumnElement[bool] = literal_column("definition IS NULL")
+EXISTING: ColumnElement[bool] = literal_column("definition IS NOT NULL")
+"""A list of jobs says so in these words, which is what leads it past the tombstones."""
 
 ByteText = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 """Text that is ordered by its bytes everywhere."""
@@ -73,7 +75,21 @@ jobs = Table(
     Column("pool", Text),
     Column("search", Text, comment="id, owner and description in lower case"),
     PrimaryKeyConstraint("tenant", "job_id"),
-    Index("jobs_by_creation", "tenant", "created_time", "job_id"),
+    Index(
+        "jobs_existing",
+        "tenant",
+        "job_id",
+        sqlite_where=EXISTING,
+        postgresql_where=EXISTING,
+    ),
+    Index(
+        "jobs_by_creation",
+        "tenant",
+        "created_time",
+        "job_id",
+        sqlite_where=EXISTING,
+        postgresql_where=EXISTING,
+    ),
     Index("jobs_by_pool", "pool"),
     Index("jobs_by_status", "tenant", "status"),
     Index("jobs_by_owner", "tenant", "owner"),
@@ -183,6 +199,7 @@ audit = Table(
     PrimaryKeyConstraint("partition", "record_offset"),
     Index("audit_begun", "begun_id", sqlite_where=BEGUN, postgresql_where=BEGUN),
     Index("audit_of_tenant", "tenant", "time", "partition", "record_offset"),
+    Index("audit_of_object", "tenant", "object", "time", "partition", "record_offset"),
     Index("audit_by_time", "time"),
     sqlite_with_rowid=False,
 )
