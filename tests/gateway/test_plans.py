@@ -170,8 +170,9 @@ def test_a_page_of_the_audit_looks_through_so_many_records(
 ) -> None:
     """It may be shorter then; the pages together hold all."""
     monkeypatch.setattr("tocsin_gateway.projection.orders.MOST_ROWS", 50)
-    reads, cursor, pages = AuditReads(filled), None, []
-    wanted = AuditFilter(tenant=TENANT, actor="user:3")
+    reads, wanted = AuditReads(filled), AuditFilter(tenant=TENANT, actor="user:3")
+    cursor: str | None = None
+    pages: list[list[int]] = []
     while True:
         page = reads.page(wanted, cursor, 20)
         pages.append([row.entry.time for row in page.items])

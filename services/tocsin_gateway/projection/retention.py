@@ -61,8 +61,7 @@ class Sweeper:
         self._at_once = min(max(1, _ROWS_COUNTED // retention.runs_a_job), _MOST_AT_ONCE)
 
     def begin_anew(self) -> None:
-        """What was noted may not be of this read model, or not be all: look at every job once."""
-        self._grown.clear()
+        """What was noted may not be all, or of another read model: look at every job once."""
         self._walked = _BEFORE_ALL
 
     def note(self, changed: Mapping[str, RunRow]) -> None:
