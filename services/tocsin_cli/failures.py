@@ -42,7 +42,16 @@ def _exit_codes() -> list[tuple[tuple[type[Exception], ...], int]]:
     from tocsin.wire.topic_specs import InvalidTopicFile
 
     return [
-        ((InvalidSettings, InvalidTopicFile, client.Invalid, client.NotAllowed), INVALID),
+        (
+            (
+                InvalidSettings,
+                broker.PropertiesRefused,
+                InvalidTopicFile,
+                client.Invalid,
+                client.NotAllowed,
+            ),
+            INVALID,
+        ),
         ((client.Unreachable, client.Unavailable, broker.Retry, LocalBrokerError), UNREACHABLE),
         ((client.Conflict, broker.Fenced), CONFLICT),
         ((client.TocsinError, broker.BrokerError, CannotListen), NEGATIVE),

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 
 from tocsin import clock, interpreter
 from tocsin.broker.admin import TopicAdmin
-from tocsin.broker.errors import FENCED_INSTANCE, Die, Retry
+from tocsin.broker.errors import FENCED_INSTANCE, Die, PropertiesRefused, Retry
 from tocsin.broker.kafka import KafkaCluster
 from tocsin.health import HealthServer, Version
 from tocsin.metrics import Metrics
@@ -34,7 +34,7 @@ LOG = logging.getLogger(__name__)
 
 LISTEN = Address("", 9101)
 
-OK, FAILED, CONFLICT = 0, 1, 4
+OK, FAILED, INVALID, CONFLICT = 0, 1, 2, 4
 
 _ASK_AGAIN_S = 2.0
 _REQUEST_S = 10.0
@@ -45,6 +45,7 @@ def run_scheduler(settings: Settings) -> int:
     """Schedule until SIGTERM or SIGINT; the exit code of the process.
 
     0: everything was handed over. 1: an error that no repetition helps, such as a missing topic.
+    2: the Kafka client refuses its properties.
     4: another process with the same node id has taken this one's place. Where the brokers cannot
     be reached it waits. Raises `InvalidSettings` and `CannotListen`. Must be called on the main
     thread.
@@ -66,7 +67,7 @@ def _died(error: Die, place: NodePlace) -> int:
     extra = {"action": "scheduler_died", "code": error.code}
     if error.code != FENCED_INSTANCE:
         LOG.error("%s", error, extra=extra)
-        return FAILED
+        return INVALID if isinstance(error, PropertiesRefused) else FAILED
     LOG.error(
         "another process has started as node %s, so this one ends: give each TOCSIN_NODE_ID to "
         "one machine only",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import IntEnum
 
-from tocsin.broker.errors import BrokerError, Die, Retry
+from tocsin.broker.errors import BrokerError, Die, PropertiesRefused, Retry
 from tocsin.broker.port import Cluster
 from tocsin.model.jobs import PRIORITIES, Priority
 from tocsin.model.runs import Cancel, Run, Worker
@@ -48,6 +48,8 @@ class Exit(IntEnum):
 
     DONE = 0
     FAILED = 1
+    INVALID = 2
+    """The Kafka client refuses its properties."""
     UNREPORTED = 3
     """Outcomes could not be written: their runs will be executed again."""
 
@@ -236,7 +238,8 @@ class WorkerNode:
             await self._writer.settle(_SPARE_MS)
         await self._close()
         if self._error is not None:
-            return Exit.FAILED
+            is_invalid = isinstance(self._error, PropertiesRefused)
+            return Exit.INVALID if is_invalid else Exit.FAILED
         return Exit.DONE if settled else Exit.UNREPORTED
 
     def _left(self, deadline: int) -> int:

@@ -38,8 +38,9 @@ def run_worker(settings: Settings) -> int:
     """Work until SIGTERM or SIGINT; the exit code of the process.
 
     0: everything was finished and reported. 1: an error that no repetition helps, such as a
-    missing topic. 3: the log could not be reached to report what was done; those runs will be
-    executed again. Raises `InvalidSettings` and `CannotListen`. Must be called on the main thread.
+    missing topic. 2: the Kafka client refuses its properties. 3: the log could not be reached to
+    report what was done; those runs will be executed again. Raises `InvalidSettings`,
+    `PropertiesRefused` and `CannotListen`. Must be called on the main thread.
     """
     interpreter.tune()
     options = _options(settings)

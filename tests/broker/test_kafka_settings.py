@@ -1,9 +1,12 @@
 """Who decides about a setting: the protocol, else the operator, else the default."""
 
+from collections.abc import Callable
+
 import pytest
 from confluent_kafka import KafkaError
 
-from tocsin.broker.errors import BrokerUnreachable, Die
+from tocsin.broker.admin import TopicAdmin
+from tocsin.broker.errors import BrokerUnreachable, Die, PropertiesRefused
 from tocsin.broker.kafka import KafkaCluster
 from tocsin.broker.kafka.logs import PendingErrors
 from tocsin.broker.kafka.settings import ClientSettings, Conf
@@ -96,3 +99,32 @@ def test_an_error_that_will_not_pass_waits_for_the_next_call() -> None:
     with pytest.raises(Die, match="bad password"):
         pending.raise_first()
     pending.raise_first()
+
+
+@pytest.mark.parametrize(
+    ("properties", "told"),
+    [
+        ({"foo": "bar"}, 'No such configuration property: "foo"'),
+        ({"security.protocol": "bogus"}, 'Invalid value "bogus"'),
+        ({"default.topic.config": "x"}, "make a Kafka client"),
+    ],
+)
+def test_properties_that_cannot_be_are_refused_by_every_client(
+    properties: dict[str, str], told: str
+) -> None:
+    cluster = KafkaCluster("broker:9092", properties)
+    makers: list[Callable[[], object]] = [
+        lambda: TopicAdmin("broker:9092", properties),
+        lambda: cluster.cluster_id(0.3),
+        lambda: cluster.topics(["t"], 0.3),
+        lambda: cluster.topic_names(0.3),
+        lambda: cluster.group_member("g"),
+        lambda: cluster.group_consumer("g"),
+        cluster.log_reader,
+        cluster.producer,
+        lambda: cluster.transactional_producer("tx"),
+        lambda: cluster.share_consumer("g", "t", max_records=1),
+    ]
+    for make in makers:
+        with pytest.raises(PropertiesRefused, match=told):
+            make()

@@ -46,6 +46,25 @@ def test_a_service_without_brokers_says_what_is_missing(command: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
+    [
+        *[("scheduler",), ("worker",), ("gateway",)],
+        *[("topics", "check"), ("audit",), ("status",), ("tail", "jobs")],
+    ],
+    ids=" ".join,
+)
+def test_a_property_that_the_kafka_client_refuses_is_a_wrong_setting(
+    arguments: tuple[str, ...], tmp_path: Path
+) -> None:
+    kafka = {"TOCSIN_BROKERS": NOBODY, "TOCSIN_KAFKA__FOO": "bar"}
+    asked = _process(*arguments, TOCSIN_STATE_DIR=str(tmp_path), **kafka)
+    assert asked.returncode == 2
+    assert "No such configuration property" in asked.stderr
+    assert "TOCSIN_KAFKA__" in asked.stderr
+    assert "Traceback" not in asked.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
     [("topics", "check"), ("job", "list"), ("run", "list"), ("audit",), ("status",)],
     ids=" ".join,
 )
@@ -106,14 +125,14 @@ def test_a_simple_command_loads_no_client_and_no_server() -> None:
     assert asked.stderr == "set()\n"
 
 
-def _process(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return _python("-m", "tocsin_cli", *arguments)
+def _process(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return _python("-m", "tocsin_cli", *arguments, **variables)
 
 
-def _python(*arguments: str) -> subprocess.CompletedProcess[str]:
+def _python(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, *arguments],
-        env={"PYTHONPATH": f"{ROOT / 'libs'}:{ROOT / 'services'}"},
+        env={"PYTHONPATH": f"{ROOT / 'libs'}:{ROOT / 'services'}", **variables},
         capture_output=True,
         text=True,
         timeout=60,

@@ -17,6 +17,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public all 
 )
 
 from tocsin.broker.errors import BrokerUnreachable
+from tocsin.broker.kafka.clients import make_client
 from tocsin.broker.kafka.settings import ClientSettings, Properties
 from tocsin.broker.kafka.translate import translating
 from tocsin.clock import monotonic_ms
@@ -47,10 +48,12 @@ class TopicAdmin:
     def __init__(
         self, bootstrap: str, properties: Properties | None = None, *, timeout: float = TIMEOUT
     ) -> None:
-        """`properties` are librdkafka's, as for every client."""
+        """`properties` are librdkafka's, as for every client. Raises `PropertiesRefused`."""
         self._bootstrap = bootstrap
         self._timeout = timeout
-        self._client = AdminClient(ClientSettings(bootstrap, properties or {}, "tocsin").admin())
+        self._client = make_client(
+            AdminClient, ClientSettings(bootstrap, properties or {}, "tocsin").admin()
+        )
 
     def describe(self, names: Collection[str]) -> dict[str, ExistingTopic]:
         """Those of `names` that exist, by name."""

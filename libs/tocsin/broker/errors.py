@@ -13,6 +13,7 @@
      ├─ Rebuild               the log is not what the local store was built from: wipe it and
      │                        replay
      └─ Die                   no repetition helps: tell the operator and exit
+         ├─ PropertiesRefused     the client's properties are wrong: no broker was asked
          └─ RecordRefused         this one record can never be written; the process is sound
 
 Every error of the Kafka client is translated into one of these at one place, `kafka/translate.py`.
@@ -112,6 +113,12 @@ class Die(BrokerError):
     """Wrong settings, missing rights, a missing topic, a second process of the same identity."""
 
     advice = "this does not pass by itself: correct the settings or the cluster, then start again"
+
+
+class PropertiesRefused(Die):
+    """The client does not take its properties: one is unknown, or has a value that cannot be."""
+
+    advice = "correct this property of the Kafka client (TOCSIN_KAFKA__*)"
 
 
 class RecordRefused(Die):

@@ -205,6 +205,15 @@ def test_what_was_never_acknowledged_is_a_failure_worth_a_retry(broker: BrokerAd
     asyncio.run(main())
 
 
+def test_a_cluster_with_wrong_properties_is_a_failure_that_another_worker_may_mend(
+    broker: BrokerAddress,
+) -> None:
+    others = {"a": {"bootstrap.servers": broker.bootstrap, "security.protocol": "bogus"}}
+    error = failure(kafka_handler(broker, others), kafka_run("t", 1, cluster="a"))
+    assert (error.code, error.permanent) == ("invalid", False)
+    assert "bogus" in error.message
+
+
 class TestClustersFile:
     def equipment(self, file: Path) -> Equipment:
         settings = load_settings({"TOCSIN_CLUSTERS": str(file), "TOCSIN_BROKERS": "h:1"})

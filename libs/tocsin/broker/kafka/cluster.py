@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from tocsin import clock
 from tocsin.broker.errors import Retry
+from tocsin.broker.kafka.clients import make_client
 from tocsin.broker.kafka.members import KafkaGroupConsumer, KafkaGroupMember
 from tocsin.broker.kafka.producers import KafkaProducer, KafkaTransactionalProducer
 from tocsin.broker.kafka.readers import KafkaLogReader
@@ -89,13 +90,13 @@ class KafkaCluster:
 
     def cluster_id(self, timeout: float) -> str:
         with translating(f"ask {self._settings.bootstrap} for the cluster's id"):
-            return AdminClient(self._settings.admin()).cluster_id(timeout)
+            return self._admin().cluster_id(timeout)
 
     def topics(self, names: Collection[str], timeout: float) -> dict[str, TopicInfo]:
         if not names:
             return {}
         with translating(f"describe topics at {self._settings.bootstrap}"):
-            admin = AdminClient(self._settings.admin())
+            admin = self._admin()
             wanted = ck.TopicCollection(list(names))
             answers = admin.describe_topics(wanted, request_timeout=timeout)
             found = {name: _described(answer) for name, answer in answers.items()}
@@ -103,9 +104,10 @@ class KafkaCluster:
 
     def topic_names(self, timeout: float) -> frozenset[str]:
         with translating(f"list topics at {self._settings.bootstrap}"):
-            return frozenset(
-                AdminClient(self._settings.admin()).list_topics(timeout=timeout).topics
-            )
+            return frozenset(self._admin().list_topics(timeout=timeout).topics)
+
+    def _admin(self) -> AdminClient:
+        return make_client(AdminClient, self._settings.admin())
 
 
 def _described(answer: "Future[TopicDescription]") -> TopicInfo | None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import confluent_kafka as ck
 
 from tocsin.broker.errors import FENCED_INSTANCE, Die
+from tocsin.broker.kafka.clients import make_client
 from tocsin.broker.kafka.logs import LOG, PendingErrors
 from tocsin.broker.kafka.messages import (
     committed_of,
@@ -48,7 +49,7 @@ class _Subscription:
 
     def __init__(self, conf: Conf) -> None:
         self._errors = PendingErrors()
-        self._consumer = ck.Consumer({**conf, "error_cb": self._errors.error_cb})
+        self._consumer = make_client(ck.Consumer, {**conf, "error_cb": self._errors.error_cb})
         self._held: set[TopicPartition] = set()
         self._closed = False
 

@@ -11,6 +11,7 @@ from tocsin import clock
 from tocsin.broker.deliveries import into
 from tocsin.broker.errors import AbortTransaction, BrokerError, BrokerUnreachable, OutcomeUnknown
 from tocsin.broker.kafka.bounded import BoundedCalls, CallHung
+from tocsin.broker.kafka.clients import make_client
 from tocsin.broker.kafka.logs import PendingErrors
 from tocsin.broker.kafka.members import KafkaGroupMetadata
 from tocsin.broker.kafka.settings import Conf
@@ -69,7 +70,7 @@ class KafkaProducer:
 
     def __init__(self, conf: Conf) -> None:
         self._errors = PendingErrors()
-        self._client = ck.Producer({**conf, "error_cb": self._errors.error_cb})
+        self._client = make_client(ck.Producer, {**conf, "error_cb": self._errors.error_cb})
 
     def produce(
         self,
@@ -114,7 +115,7 @@ class KafkaTransactionalProducer:
 
     def __init__(self, conf: Conf) -> None:
         self._errors = PendingErrors()
-        self._client = ck.Producer({**conf, "error_cb": self._errors.error_cb})
+        self._client = make_client(ck.Producer, {**conf, "error_cb": self._errors.error_cb})
         self._bounded = BoundedCalls()
         self._count = 0
         self._last_append: AppendTime | None = None

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 import confluent_kafka as ck
 
+from tocsin.broker.kafka.clients import make_client
 from tocsin.broker.kafka.logs import PendingErrors
 from tocsin.broker.kafka.messages import (
     committed_of,
@@ -27,7 +28,7 @@ class KafkaLogReader:
     def __init__(self, conf: Conf) -> None:
         self._conf = conf
         self._errors = PendingErrors()
-        self._consumer = ck.Consumer({**conf, "error_cb": self._errors.error_cb})
+        self._consumer = make_client(ck.Consumer, {**conf, "error_cb": self._errors.error_cb})
         self._asker: ck.Consumer | None = None
         # Where each partition's reading began, or the newest end it met, if that is further.
         self._floors: dict[TopicPartition, int] = {}
@@ -128,7 +129,7 @@ class KafkaLogReader:
         one ListOffsets request a broker, by this reader's isolation level. Over a connection of
         its own: on the reading one it would wait behind a fetch."""
         if self._asker is None:
-            self._asker = ck.Consumer(self._conf)
+            self._asker = make_client(ck.Consumer, self._conf)
         doing = "ask for offsets"
         query = to_client_at(instants)
         with translating(doing):

@@ -7,7 +7,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from tocsin.broker.errors import Die, Retry
+from tocsin.broker.errors import Retry
+from tocsin.broker.kafka.clients import make_client
 from tocsin.broker.kafka.logs import LOG, PendingErrors
 from tocsin.broker.kafka.messages import to_error, to_record
 from tocsin.broker.kafka.settings import Conf
@@ -29,7 +30,7 @@ def prepare_share_group(conf: Conf, group: str, timeout: float) -> None:
         for name, value in GROUP_RULES.items()
     ]
     resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
-    admin = AdminClient(conf)
+    admin = make_client(AdminClient, conf)
     with translating(f"configure the share group {group}"):
         answers = admin.incremental_alter_configs([resource], request_timeout=timeout)
         for answer in answers.values():
@@ -40,13 +41,11 @@ class KafkaShareConsumer:
     """See `tocsin.broker.port.ShareConsumer`."""
 
     def __init__(self, conf: Conf, topic: str) -> None:
-        """Raises `Die` for a property that a share group does not allow."""
+        """Raises `PropertiesRefused`, also for a property that a share group does not allow."""
         self._errors = PendingErrors()
         self._closed = False
-        try:
-            self._consumer = ck.ShareConsumer({**conf, "error_cb": self._errors.error_cb})
-        except ValueError as error:
-            raise Die(str(error)) from None
+        conf = {**conf, "error_cb": self._errors.error_cb}
+        self._consumer = make_client(ck.ShareConsumer, conf)
         with translating("subscribe"):
             self._consumer.subscribe([topic])
 

@@ -4,8 +4,8 @@ import asyncio
 
 import msgspec
 
-from tocsin.broker.errors import BrokerError, Die, RecordRefused
-from tocsin.broker.port import Delivered, Headers
+from tocsin.broker.errors import BrokerError, Die, PropertiesRefused, RecordRefused
+from tocsin.broker.port import Cluster, Delivered, Headers
 from tocsin.model.runs import Error, Run
 from tocsin_worker.handlers.configs import read_config, unusable
 from tocsin_worker.handlers.disclosure import Disclosure
@@ -69,8 +69,18 @@ class KafkaHandler:
             sender = self._senders.get(cluster)
             if sender is None or sender.trouble is not None:
                 opened = self._clusters.open(cluster, disclosure)
-                sender = self._senders[cluster] = await asyncio.to_thread(Sender, opened)
+                sender = self._senders[cluster] = await _opened(opened, disclosure)
         return sender
+
+
+async def _opened(cluster: Cluster, disclosure: Disclosure) -> Sender:
+    """Raises `HandlerFailed` where this worker's properties of the cluster are wrong: another
+    worker may have right ones."""
+    try:
+        return await asyncio.to_thread(Sender, cluster)
+    except PropertiesRefused as error:
+        message = disclosure.hide(error.reason)
+        raise HandlerFailed(Error(code="invalid", message=message)) from error
 
 
 async def _delivered(
