@@ -11,6 +11,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 from types import FrameType
@@ -19,7 +20,8 @@ import uvicorn
 from sqlalchemy.exc import SQLAlchemyError
 
 from tocsin import clock, interpreter
-from tocsin.broker.errors import BrokerError, Die
+from tocsin.broker.admin import TopicAdmin
+from tocsin.broker.errors import BrokerError, PropertiesRefused, Retry
 from tocsin.broker.kafka import KafkaCluster
 from tocsin.metrics import Metrics
 from tocsin.plugins import UnusablePlugin
@@ -38,13 +40,15 @@ from tocsin_gateway.projection.database import (
 )
 from tocsin_gateway.projection.engines import DatabaseUnusable
 from tocsin_gateway.projection.retention import Retention
+from tocsin_gateway.waiting import Stopped, await_tokens, await_topics
 
 log = logging.getLogger(__name__)
 
 DEFAULT_ADDRESS = Address("127.0.0.1", 8080)
 
 _GRACE_S = 10
-_INVALID, _FAILED = 2, 1
+_REQUEST_S = 10.0
+_FAILED, _INVALID, _UNREACHABLE = 1, 2, 3
 
 Tell = Callable[[int], None]
 
@@ -60,25 +64,32 @@ class CannotStart(Exception):
 def run_gateway(settings: Settings) -> int:
     """Serve until SIGTERM or SIGINT; the exit code: 0, 1 = failed, 2 = wrong settings.
 
-    Blocks. Where Kafka is not reachable the gateway waits for it and says so in its readiness;
-    a missing topic ends it.
+    Blocks. Where Kafka is not reachable the gateway waits for it and says so in its readiness, or
+    in its log alone where it has yet to learn whether there is any token. A topic that is missing,
+    or is not what this release needs, ends it.
     """
     try:
         return _serve(settings)
     except CannotStart as error:
         log.error("%s", error, extra={"action": "gateway_refused"})
         return error.exit_code
+    except PropertiesRefused as error:
+        log.error("%s", error, extra={"action": "gateway_refused"})
+        return _INVALID
+    except Stopped:
+        return 0
 
 
 def rebuild_read_model(settings: Settings, tell: Tell) -> int:
     """Build the read model anew from the log beside the one in use, and switch to it; the exit
-    code.
+    code: 0, 1 = failed, 2 = wrong settings, 3 = Kafka cannot be reached.
 
     `tell` hears again and again how many records are left. Gateways on the same database serve the
     old one until then, and take up the new one within seconds. Interrupted, it changes nothing.
     """
     try:
         cluster = _cluster(settings)
+        _require_topics(settings)
         with _usable(), rebuilding(_database_url(settings), clock.now_ms()) as database:
             _project(_gateway(settings, cluster, database), tell)
     except CannotStart as error:
@@ -86,8 +97,14 @@ def rebuild_read_model(settings: Settings, tell: Tell) -> int:
         return error.exit_code
     except BrokerError as error:
         log.error("not rebuilt: %s", error, extra={"action": "rebuild_failed"})
-        return _FAILED
+        return _exit_code(error)
     return 0
+
+
+def _exit_code(error: BaseException) -> int:
+    if isinstance(error, PropertiesRefused):
+        return _INVALID
+    return _UNREACHABLE if isinstance(error, Retry) else _FAILED
 
 
 def _project(gateway: Gateway, tell: Tell) -> None:
@@ -106,7 +123,13 @@ def _serve(settings: Settings) -> int:
     address = settings.listen or DEFAULT_ADDRESS
     cluster, database = _cluster(settings), _database(settings)
     gateway = _gateway(settings, cluster, database)
-    check_access(settings, address, lambda: _has_tokens(gateway))
+    stop = Event()
+    with _signals(stop.set):
+        check_access(
+            settings, address, lambda: await_tokens(gateway.token_reader, gateway.tokens, stop)
+        )
+    if stop.is_set():
+        raise Stopped
     with _listening(address) as listener:
         server = _Server(
             uvicorn.Config(
@@ -119,7 +142,7 @@ def _serve(settings: Settings) -> int:
                 timeout_graceful_shutdown=_GRACE_S,
             )
         )
-        with _working(gateway, server) as failures:
+        with _working(settings, gateway, server) as failures:
             host, port = listener.getsockname()[:2]
             log.info(
                 "the gateway answers at http://%s:%d",
@@ -128,10 +151,10 @@ def _serve(settings: Settings) -> int:
                 extra={"action": "gateway_listening"},
             )
             interpreter.tune()
-            with _signals(server, gateway.streams):
+            with _signals(partial(_end, server, gateway.streams)):
                 server.run(sockets=[listener])
     database.close()
-    return _FAILED if failures else 0
+    return _exit_code(failures[0]) if failures else 0
 
 
 class _Server(uvicorn.Server):
@@ -143,12 +166,11 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def _signals(server: uvicorn.Server, streams: Streams) -> Iterator[None]:
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        streams.closing = True
-        server.should_exit = True
+def _signals(stop: Callable[[], None]) -> Iterator[None]:
+    def heard(_number: int, _frame: FrameType | None) -> None:
+        stop()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = {number: signal.signal(number, heard) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
     finally:
@@ -156,8 +178,15 @@ def _signals(server: uvicorn.Server, streams: Streams) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+def _end(server: uvicorn.Server, streams: Streams) -> None:
+    streams.closing = True
+    server.should_exit = True
+
+
 @contextmanager
-def _working(gateway: Gateway, server: uvicorn.Server) -> Iterator[list[BaseException]]:
+def _working(
+    settings: Settings, gateway: Gateway, server: uvicorn.Server
+) -> Iterator[list[BaseException]]:
     """The threads beside the server. What ends one of them ends the server, and is in the list."""
     stop, failures = Event(), list[BaseException]()
 
@@ -173,8 +202,12 @@ def _working(gateway: Gateway, server: uvicorn.Server) -> Iterator[list[BaseExce
         while not stop.is_set():
             gateway.producer.poll(0.1)
 
+    def project() -> None:
+        await_topics(partial(_require_topics, settings), gateway.progress, stop)
+        gateway.projector.run(stop)
+
     threads = [
-        Thread(target=guard, args=(lambda: gateway.projector.run(stop),), name="projector"),
+        Thread(target=guard, args=(project,), name="projector"),
         Thread(target=guard, args=(lambda: gateway.token_reader.run(stop),), name="tokens"),
         Thread(target=guard, args=(serve_deliveries,), name="deliveries"),
     ]
@@ -227,18 +260,10 @@ def check_access(settings: Settings, address: Address, has_tokens: Callable[[], 
         )
 
 
-def _has_tokens(gateway: Gateway) -> bool:
-    """Whether the log has any token. Blocks until that is known; raises `CannotStart` where Kafka
-    does not answer."""
-    try:
-        gateway.token_reader.open()
-        while not gateway.tokens.complete:
-            gateway.token_reader.step(_GRACE_S)
-    except Die:
-        return False
-    except BrokerError as error:
-        raise CannotStart(f"the tokens cannot be read: {error}", _FAILED) from None
-    return gateway.tokens.is_used
+def _require_topics(settings: Settings) -> None:
+    """Raises `BrokerError`s: `Die` for topics that are not what this release needs."""
+    admin = TopicAdmin(settings.bootstrap(), settings.kafka, timeout=_REQUEST_S)
+    admin.require(Topics(settings.prefix))
 
 
 def _cluster(settings: Settings) -> KafkaCluster:

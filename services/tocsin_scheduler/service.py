@@ -128,10 +128,7 @@ class SchedulerProcess:
 
     def _ask(self) -> Premises:
         settings, topics = self._settings, self._topics
-        admin = TopicAdmin(settings.bootstrap(), settings.kafka, timeout=_REQUEST_S)
-        changes = admin.check(topics)
-        if changes:
-            raise Die("; ".join(change.message for change in changes))
+        TopicAdmin(settings.bootstrap(), settings.kafka, timeout=_REQUEST_S).require(topics)
         self._pools.refresh()
         found = self._cluster.topics(topics_of_log(topics), _REQUEST_S)
         log = identify(self._cluster.cluster_id(_REQUEST_S), topics, found)

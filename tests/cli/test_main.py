@@ -47,7 +47,7 @@ def test_a_service_without_brokers_says_what_is_missing(command: str) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *[("scheduler",), ("worker",), ("gateway",)],
+        *[("scheduler",), ("worker",), ("gateway",), ("gateway", "rebuild")],
         *[("topics", "check"), ("audit",), ("status",), ("tail", "jobs")],
     ],
     ids=" ".join,

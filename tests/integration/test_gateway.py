@@ -19,10 +19,10 @@ from tocsin.client import Client, Conflict, Job, TocsinError, Unavailable
 from tocsin.model.events import Event
 from tocsin.model.jobs import Handler
 from tocsin.model.jobs import Job as Definition
-from tocsin.settings import load_settings
+from tocsin.settings import Settings, load_settings
 from tocsin.timetable import ScheduleFields
 from tocsin.wire.codec import EVENT, OUTCOME, RUN
-from tocsin.wire.topic_specs import shipped_topics
+from tocsin.wire.topic_specs import Change, shipped_topics
 from tocsin.wire.topics import Topics
 from tocsin_gateway.service import rebuild_read_model
 
@@ -30,6 +30,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 
 PARTITIONS = 2
 NOOP = {"type": "noop"}
+DRIFT = "cleanup.policy"
 DAILY = {"cron": "0 7 * * *"}
 
 Start = Callable[..., GatewayProcess]
@@ -152,18 +153,33 @@ def test_the_history_is_rebuilt_beside_a_gateway_that_goes_on(
         until(lambda: len(list(client.runs("a", status="succeeded"))) == 500)
         before = list(client.runs("a"))
         told: list[int] = []
-        folder = tmp_path / "one"
-        settings = load_settings(
-            {
-                "TOCSIN_BROKERS": broker.bootstrap,
-                "TOCSIN_PREFIX": prefix,
-                "TOCSIN_STATE_DIR": str(folder),
-            }
-        )
+        settings = settings_at(broker.bootstrap, prefix, tmp_path / "one")
         assert rebuild_read_model(settings, told.append) == 0
         until(lambda: "another read model" in gateway.log.read_text())
         until(lambda: list(client.runs("a")) == before)
     assert told[-1] == 0
+
+
+def settings_at(bootstrap: str, prefix: str, folder: Path) -> Settings:
+    """Of an installation whose read model is in `folder`."""
+    return load_settings(
+        {
+            "TOCSIN_BROKERS": bootstrap,
+            "TOCSIN_PREFIX": prefix,
+            "TOCSIN_STATE_DIR": str(folder),
+        }
+    )
+
+
+def meddle_with(bootstrap: str, topics: Topics) -> None:
+    """Give the jobs topic a setting that loses jobs."""
+    admin = TopicAdmin(bootstrap)
+    (jobs,) = [spec for spec in shipped_topics().expand(topics) if spec.name == topics.jobs]
+    admin.apply([Change(kind="alter", spec=jobs, config={"cleanup.policy": "delete"}, message="")])
+
+
+def _nobody(_left: int) -> None:
+    """Whom nobody tells how many records are left."""
 
 
 def write_history(bootstrap: str, topics: Topics, count: int) -> None:
@@ -275,6 +291,41 @@ class TestStart:
 
         assert gateway.process.wait(PATIENCE) == 1
         assert "TOCSIN_LISTEN" in gateway.log.read_text()
+
+    def test_a_topic_that_has_drifted_ends_it_with_a_sentence(
+        self, start: Start, topics: Topics, broker: BrokerAddress
+    ) -> None:
+        meddle_with(broker.bootstrap, topics)
+        gateway = start()
+
+        assert gateway.process.wait(PATIENCE) == 1
+        assert DRIFT in gateway.log.read_text()
+
+    def test_a_topic_that_has_drifted_is_no_ground_to_rebuild_on(
+        self,
+        topics: Topics,
+        broker: BrokerAddress,
+        prefix: str,
+        tmp_path: Path,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        meddle_with(broker.bootstrap, topics)
+
+        assert rebuild_read_model(settings_at(broker.bootstrap, prefix, tmp_path), _nobody) == 1
+        assert DRIFT in caplog.text
+
+    def test_a_rebuild_without_kafka_tells_that_it_is_unreachable(
+        self, prefix: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        assert rebuild_read_model(settings_at("127.0.0.1:1", prefix, tmp_path), _nobody) == 3
+        assert "not rebuilt: " in caplog.text
+
+    def test_without_kafka_it_waits_also_to_learn_of_a_token(self, tmp_path: Path) -> None:
+        settings = {"BROKERS": "127.0.0.1:1", "LISTEN": "0.0.0.0:0"}
+        with GatewayProcess(tmp_path, settings) as gateway:
+            until(lambda: "waiting for Kafka: " in gateway.log.read_text())
+            assert gateway.process.poll() is None
+            assert gateway.stop() == 0
 
     def test_without_kafka_it_waits_and_says_why(self, tmp_path: Path) -> None:
         with GatewayProcess(tmp_path, {"BROKERS": "127.0.0.1:1"}) as gateway:

@@ -16,7 +16,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public all 
     ResourceType,
 )
 
-from tocsin.broker.errors import BrokerUnreachable
+from tocsin.broker.errors import BrokerUnreachable, Die
 from tocsin.broker.kafka.clients import make_client
 from tocsin.broker.kafka.settings import ClientSettings, Properties
 from tocsin.broker.kafka.translate import translating
@@ -85,6 +85,12 @@ class TopicAdmin:
         partitions, replication = chosen
         file = shipped_topics()
         return self.plan(file.expand(topics, pools, partitions=partitions, replication=replication))
+
+    def require(self, topics: Topics, pools: Iterable[str] = (DEFAULT_POOL,)) -> None:
+        """Raises `Die` with a sentence for each topic that is not what this release needs."""
+        changes = self.check(topics, pools)
+        if changes:
+            raise Die("; ".join(change.message for change in changes))
 
     def apply(self, changes: Iterable[Change]) -> None:
         """Creates and alters; returns when the cluster shows it.
