@@ -114,9 +114,13 @@ def test_an_unknown_name_is_refused_and_the_nearest_one_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["SECRET_BILLING", "RUN_ID", "JOB_ID", "SCHEDULED_TIME", "ATTEMPT"]
+    "name",
+    [
+        *["SECRET_BILLING", "RUN_ID", "JOB_ID", "SCHEDULED_TIME", "ATTEMPT", "PAYLOAD"],
+        "TEST_POSTGRES",
+    ],
 )
-def test_what_a_job_finds_in_its_environment_is_no_setting_and_no_error(name: str) -> None:
+def test_what_has_another_purpose_is_no_setting_and_no_error(name: str) -> None:
     assert load_settings({f"TOCSIN_{name}": "x"}) == Settings()
 
 

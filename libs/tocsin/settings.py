@@ -29,9 +29,9 @@ from tocsin.model.keys import DEFAULT_TENANT
 _PREFIX = "TOCSIN_"
 _KAFKA = "KAFKA__"
 
-_NOT_SETTINGS = re.compile(r"SECRET_.+|RUN_ID|JOB_ID|SCHEDULED_TIME|ATTEMPT")
-"""Variables under the same prefix with another purpose: secrets that jobs refer to, and what a
-process started as a job finds in its environment."""
+_NOT_SETTINGS = re.compile(r"SECRET_.+|RUN_ID|JOB_ID|SCHEDULED_TIME|ATTEMPT|PAYLOAD|TEST_POSTGRES")
+"""Variables under the same prefix with another purpose: secrets that jobs refer to, what a program
+started as a job finds in its environment, and the database of Tocsin's own tests."""
 
 _KAFKA_NAME = re.compile(r"[A-Za-z0-9._-]{1,100}", re.ASCII)
 _LABEL = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
