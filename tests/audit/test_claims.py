@@ -16,6 +16,7 @@ from tocsin.wire.codec import RUN
 from tocsin.wire.headers import restates_header
 from tocsin_cli.audit import audit
 from tocsin_cli.audit.reading import RETENTION_MS
+from tocsin_cli.audit.refusals import NAMED
 
 
 def test_runs_and_records_that_fill_the_schedule_are_clean() -> None:
@@ -146,6 +147,20 @@ def test_a_run_that_was_handed_back_is_emitted_again() -> None:
     assert log.audit().named == {(10, "doubled")}
 
 
+def test_an_outcome_that_cannot_be_read_explains_nothing_and_is_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = Log()
+    log.accept(0)
+    log.run(10, 10)
+    log.watermark(15)
+    log.cluster.producer().produce(TOPICS.outcomes, KEY.encode(), b"no Avro", 0)
+    report, named = log.audit()
+    assert named == {(10, "doubled")}
+    assert report.undecodable == {TOPICS.outcomes: 1}
+    assert f"{TOPICS.outcomes}[0]@0 is refused: " in caplog.text
+
+
 def test_a_run_wins_over_skipped_and_contradicts_missed() -> None:
     log = Log()
     log.accept(0)
@@ -267,7 +282,9 @@ def test_runs_of_every_pool_count() -> None:
     assert log.audit().named == set()
 
 
-def test_what_cannot_be_read_is_counted_and_harms_nothing() -> None:
+def test_what_cannot_be_read_is_counted_and_named_and_harms_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     log = Log()
     log.accept(0)
     log.run(10)
@@ -278,15 +295,35 @@ def test_what_cannot_be_read_is_counted_and_harms_nothing() -> None:
     report, named = log.audit()
     assert named == set()
     assert report.undecodable == {TOPICS.events: 1, TOPICS.state: 1, TOPICS.runs("high"): 1}
+    assert f"{TOPICS.events}[0]@1 is refused: " in caplog.text
+    assert f"{TOPICS.state}[0]@1 is refused: " in caplog.text
+    assert f"{TOPICS.runs('high')}[0]@0 is refused: " in caplog.text
 
 
-def test_a_job_whose_definition_cannot_be_read_is_counted_and_not_judged() -> None:
+def test_of_a_topic_that_cannot_be_read_the_first_records_are_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = Log()
+    log.watermark(15)
+    producer = log.cluster.producer()
+    for _ in range(NAMED + 20):
+        producer.produce(TOPICS.events, b"default/a", b"no Avro", 0)
+    report, _ = log.audit()
+    assert report.undecodable == {TOPICS.events: NAMED + 20}
+    assert caplog.text.count("is refused: ") == NAMED
+    assert caplog.text.count(f"further refused records of {TOPICS.events} are only counted") == 1
+
+
+def test_a_job_whose_definition_cannot_be_read_is_counted_and_not_judged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     log = Log()
     log.accept(0, '{"cron": "of another release"}')
     log.watermark(60)
     report, named = log.audit()
     assert named == set()
     assert report.undecodable == {TOPICS.events: 1}
+    assert f"{TOPICS.events}[0]@0 is refused: " in caplog.text
 
 
 def test_an_aborted_transaction_has_run_nothing() -> None:
@@ -341,6 +378,23 @@ def test_a_definition_older_than_the_events_is_taken_from_the_jobs_topic() -> No
     log.run(30, 50)
     log.watermark(55, jobs=1)
     assert log.audit().named == {(40, "missed")}
+
+
+def test_a_stored_command_that_cannot_be_read_is_counted_and_named(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = _log_without_its_first_events()
+    log.stored(every_ten_seconds())
+    producer = log.cluster.producer()
+    producer.produce(TOPICS.jobs, b"default/b", b"no Avro", 0)
+    producer.produce(TOPICS.jobs, b"no key", b"{}", 0)
+    log.run(30, 50)
+    log.watermark(55, jobs=3)
+    report, named = log.audit()
+    assert named == {(40, "missed")}
+    assert report.undecodable == {TOPICS.jobs: 2}
+    assert f"{TOPICS.jobs}[0]@1 is refused: " in caplog.text
+    assert f"{TOPICS.jobs}[0]@2 is refused: " in caplog.text
 
 
 def test_a_restatement_stands_for_what_it_restates() -> None:

@@ -21,7 +21,7 @@ from tocsin_cli.audit.judging import Claim
 from tocsin_cli.audit.reading import REACH_S, TIMEOUT, WholeTopics
 from tocsin_cli.audit.report import Finding, PartitionReport, Report
 from tocsin_cli.audit.spool import Spool
-from tocsin_cli.audit.tally import PartitionTally
+from tocsin_cli.audit.tally import PartitionTally, UnreadableDefinition
 from tocsin_cli.marks import Mark, committed_marks, later
 
 SKEW_MS = 1_000
@@ -100,7 +100,7 @@ class _Auditor:
         reports = [self._judge(number, marks.get(number)) for number in range(self._count)]
         return Report(
             partitions=reports,
-            undecodable=dict(self._intake.undecodable),
+            undecodable=dict(self._intake.refusals.counts),
             lateness=self._intake.lateness.summary(),
         )
 
@@ -145,14 +145,17 @@ class _Auditor:
             jobs=0 if mark is None else mark.jobs,
             whole=not self._has_lost_events(partition),
         )
-        spool = self._spool
+        spool, refusals = self._spool, self._intake.refusals
         tally = PartitionTally(partition, claim, self._on_finding, spool.add_repeated)
         for job in spool.jobs(partition):
-            if not tally.take(job):
-                self._intake.undecodable[self._topics.events] += 1
+            try:
+                tally.take(job)
+            except UnreadableDefinition as error:
+                topic = self._topics.jobs if error.is_standing else self._topics.events
+                refusals.note_at(topic, partition, error.offset, error)
         if spool.has_repeated:
             outcomes = TopicPartition(self._topics.outcomes, partition)
-            for occurrences in handed_back(self._whole.reader, outcomes, TIMEOUT):
+            for occurrences in handed_back(self._whole.reader, outcomes, refusals, TIMEOUT):
                 spool.add_returned(occurrences)
             tally.settle(spool.take_repeated())
         return tally.report(since, None if mark is None else mark.instant)

@@ -1,6 +1,5 @@
 """From records of the log to facts, and what could not be read."""
 
-from collections import Counter
 from functools import lru_cache
 
 from tocsin.broker.port import Record
@@ -9,10 +8,13 @@ from tocsin.model.keys import InvalidKey, parse_job_key
 from tocsin.model.runs import Cause
 from tocsin.model.state import JobState, RunState
 from tocsin.wire.codec import EVENT, JOB_STATE, RUN_STATE, WATERMARK, WireError
+from tocsin.wire.commands import InvalidCommand
+from tocsin.wire.headers import HeaderError
 from tocsin.wire.partitions import partition_of
 from tocsin.wire.prefixes import RUN_PREFIX
 from tocsin_cli.audit.accounts import UNLIMITED, Fact, Kind
 from tocsin_cli.audit.lateness import LatenessCounts
+from tocsin_cli.audit.refusals import Refusals
 from tocsin_cli.audit.spool import Spool
 from tocsin_cli.audit.standing import standing_event
 from tocsin_cli.marks import WATERMARK_KEY, Mark, stored_mark
@@ -29,7 +31,7 @@ class Intake:
 
     def __init__(self, spool: Spool, partitions: int) -> None:
         self.marks: dict[int, Mark] = {}
-        self.undecodable: Counter[str] = Counter()
+        self.refusals = Refusals()
         self.lateness = LatenessCounts()
         self._spool = spool
         self._partitions = partitions
@@ -44,8 +46,8 @@ class Intake:
                     self.marks[record.partition] = mark
                 return
             facts = _open_facts(key, record.value)
-        except WireError:
-            self.undecodable[record.topic] += 1
+        except WireError as error:
+            self.refusals.note(record, error)
             return
         self._spool.put_open(record.partition, key, facts)
 
@@ -55,8 +57,8 @@ class Intake:
     def event(self, record: Record) -> None:
         try:
             event = EVENT.decode(record.value or b"")
-        except WireError:
-            self.undecodable[record.topic] += 1
+        except WireError as error:
+            self.refusals.note(record, error)
             return
         key = str(event.key)
         if event.type == "accepted":
@@ -69,7 +71,11 @@ class Intake:
     def command(self, record: Record, judged: int) -> None:
         """A record of the jobs topic, for the jobs that were last edited before the oldest event
         that is left; `judged`: the offset up to which the scheduler has read."""
-        standing = standing_event(record, judged)
+        try:
+            standing = standing_event(record, judged)
+        except (InvalidCommand, HeaderError) as error:
+            self.refusals.note(record, error)
+            return
         if standing is not None:
             key, event = standing
             self._spool.add_standing(record.partition, key, record.offset, event)
@@ -81,8 +87,8 @@ class Intake:
             if run.attempt != 1 or run.cause not in OWN:
                 return
             key, partition = _place(run.run_id[: -_RUN_TIME - 1], self._partitions)
-        except (WireError, InvalidKey):
-            self.undecodable[record.topic] += 1
+        except (WireError, InvalidKey) as error:
+            self.refusals.note(record, error)
             return
         self._spool.add(partition, key, _one(run.scheduled_time, Kind.RUN))
         if run.cause == "schedule":

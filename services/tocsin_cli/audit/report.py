@@ -58,7 +58,7 @@ class PartitionReport(Value, frozen=True, kw_only=True):
 
 
 class Report(Value, frozen=True, kw_only=True):
-    """The whole. undecodable: records that could not be read, by topic."""
+    """The whole. undecodable: how many records could not be read, by topic; the log names them."""
 
     partitions: list[PartitionReport]
     undecodable: Mapping[str, int]

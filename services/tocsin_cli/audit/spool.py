@@ -28,14 +28,21 @@ _FACTS = msgspec.msgpack.Decoder(list[Fact])
 Row = tuple[str, int, int, int, int, bytes | None]
 
 
+class Stated(NamedTuple):
+    """An `accepted` event, encoded, and its place in the partition."""
+
+    offset: int
+    event: bytes
+
+
 class JobFacts(NamedTuple):
-    """One job. events: its `accepted` events in the order of the log, encoded. standing: what
-    stood before the first of them, in the same form, if that is known. facts: in the order of
-    nominal times, read from disk as they are asked for."""
+    """One job. events: its `accepted` events in the order of the log. standing: what stood before
+    the first of them, in the same form and with its place in the jobs topic, if that is known.
+    facts: in the order of nominal times, read from disk as they are asked for."""
 
     key: str
-    standing: bytes | None
-    events: list[bytes]
+    standing: Stated | None
+    events: list[Stated]
     facts: Iterator[Fact]
 
 
@@ -178,9 +185,9 @@ def _job(key: str, rows: Iterator[Row]) -> JobFacts:
     standing, events = None, []
     for row in rows:
         if row[1] == _STANDING:
-            standing = row[5]
+            standing = Stated(row[2], row[5] or b"")
         elif row[1] == _ACCEPTED:
-            events.append(row[5] or b"")
+            events.append(Stated(row[2], row[5] or b""))
         else:
             return JobFacts(key, standing, events, map(_fact, chain([row], rows)))
     return JobFacts(key, standing, events, iter(()))

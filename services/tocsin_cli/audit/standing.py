@@ -10,8 +10,8 @@ from tocsin.model.events import Event
 from tocsin.model.jobs import Job
 from tocsin.model.keys import JobKey
 from tocsin.wire.codec import EVENT
-from tocsin.wire.commands import InvalidCommand, decode_job_command, decode_key
-from tocsin.wire.headers import HeaderError, read_restates
+from tocsin.wire.commands import decode_job_command, decode_key
+from tocsin.wire.headers import read_restates
 from tocsin.wire.schedules import schedule_text
 
 
@@ -19,14 +19,12 @@ def standing_event(record: Record, judged: int) -> tuple[str, bytes] | None:
     """(job key, `accepted` event) of a record of the jobs topic, as if it had been accepted.
 
     None for a record at or after `judged`, the offset up to which the scheduler has read, unless
-    it restates; and for one that cannot be read, which counts nowhere.
+    it restates. Raises `InvalidCommand` and `HeaderError` for one that cannot be read: it stands
+    for nothing.
     """
-    try:
-        key = decode_key(record.key)
-        restates = read_restates(record.headers)
-        job = None if record.value is None else decode_job_command(key, record.value)
-    except (InvalidCommand, HeaderError):
-        return None
+    key = decode_key(record.key)
+    restates = read_restates(record.headers)
+    job = None if record.value is None else decode_job_command(key, record.value)
     if restates is not None:
         event = _accepted(key, job, restates.revision, restates.timestamp)
     elif record.offset < judged:

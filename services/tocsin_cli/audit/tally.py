@@ -8,7 +8,17 @@ from tocsin.wire.codec import EVENT
 from tocsin_cli.audit.definitions import Definition, definition_of
 from tocsin_cli.audit.judging import Claim, Judge, Result
 from tocsin_cli.audit.report import Finding, PartitionReport
-from tocsin_cli.audit.spool import JobFacts, Repeated
+from tocsin_cli.audit.spool import JobFacts, Repeated, Stated
+
+
+class UnreadableDefinition(ValueError):
+    """A definition that says nothing to this release. is_standing: it is at `offset` of the jobs
+    topic, else of the events."""
+
+    def __init__(self, reason: object, offset: int, *, is_standing: bool) -> None:
+        super().__init__(str(reason))
+        self.offset = offset
+        self.is_standing = is_standing
 
 
 class PartitionTally:
@@ -29,19 +39,15 @@ class PartitionTally:
         self._counts: Counter[Result] = Counter()
         self._jobs = 0
 
-    def take(self, job: JobFacts) -> bool:
-        """Judge a job; False where a definition of it cannot be read, and nothing is claimed."""
-        try:
-            definitions = _definitions(job)
-        except ValueError:
-            return False
+    def take(self, job: JobFacts) -> None:
+        """Judge a job. Raises `UnreadableDefinition`, and nothing is claimed of the job."""
+        definitions = _definitions(job)
         self._jobs += bool(definitions)
         for judgement in Judge(definitions, self._claim).judge(job.facts):
             if judgement.result == "repeated":
                 self._on_repeated(job.key, judgement.scheduled_time, judgement.runs)
             else:
                 self._count(job.key, judgement.scheduled_time, judgement.result, judgement.detail)
-        return True
 
     def settle(self, repeated: Iterable[Repeated]) -> None:
         """A run that was handed back is emitted again as the same attempt."""
@@ -82,7 +88,14 @@ class PartitionTally:
 def _definitions(job: JobFacts) -> list[Definition]:
     """From the events that are left, or if none is, the definition that stood before them.
 
-    Raises ValueError where one cannot be read.
+    Raises `UnreadableDefinition`.
     """
     events = job.events or ([] if job.standing is None else [job.standing])
-    return [definition_of(EVENT.decode(event)) for event in events]
+    return [_definition(each, is_standing=not job.events) for each in events]
+
+
+def _definition(stated: Stated, *, is_standing: bool) -> Definition:
+    try:
+        return definition_of(EVENT.decode(stated.event))
+    except ValueError as error:
+        raise UnreadableDefinition(error, stated.offset, is_standing=is_standing) from error
