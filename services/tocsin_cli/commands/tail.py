@@ -140,5 +140,5 @@ def _text(data: bytes) -> object:
 
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {"undecodable": data[:200].hex(), "bytes": len(data)}
