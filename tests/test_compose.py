@@ -103,6 +103,12 @@ def test_the_gateway_asks_for_a_token_where_others_can_reach_it() -> None:
     check_access(settings, settings.listen, lambda: False)
 
 
+def test_every_image_is_pinned_and_names_no_registry() -> None:
+    images = {service["image"] for service in SERVICES.values()}
+    assert all(re.fullmatch(r"([a-z0-9-]+/)?[a-z0-9-]+:[\w.-]+", image) for image in images)
+    assert not any(image.endswith(":latest") for image in images)
+
+
 def test_kafka_is_the_version_of_the_local_broker() -> None:
     assert SERVICES["kafka"]["image"] == f"apache/kafka:{kafka_version()}"
 
