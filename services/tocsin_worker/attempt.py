@@ -109,8 +109,11 @@ class Attempt:
             self._end("cancelled" if reason is Stop.CANCELLED else "declined")
 
     def join(self, delivery: Delivery) -> None:
-        """The same attempt was read again while it is under way: both records pass together."""
+        """The same attempt was read again while it is under way: both records pass together. It
+        stands for the one that was emitted last from now on."""
         self._deliveries.append(delivery)
+        if delivery.run.emitted_time > self.run.emitted_time:
+            self.run = delivery.run
         if self._has_passed:
             self._place.deliveries.passed(delivery)
         else:
@@ -161,6 +164,8 @@ class Attempt:
             self._end("failed", result=ending.result, error=ending.error)
         elif ending is Stop.CANCELLED:
             self._end("cancelled")
+        elif ending is Stop.SUPERSEDED:
+            self._end("declined")
         else:
             self._end("failed", error=_stopped(ending, self.run))
 

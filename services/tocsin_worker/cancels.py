@@ -9,7 +9,9 @@ RETENTION_MS = 8 * 86_400_000
 class CancelBook:
     """Remembers cancels, for runs that are still to be read.
 
-    A cancel means all attempts of a run up to the one it names, at all workers or at one.
+    A cancel means all attempts of a run up to the one it names, at all workers or at one. That to
+    all is for ever. That to one answers what this worker has said of an attempt, so it is not for
+    runs to come: the same attempt may be emitted once more, and be read here.
     """
 
     def __init__(self, worker: str) -> None:
@@ -24,8 +26,8 @@ class CancelBook:
         return cancel.worker is None or cancel.worker == self._worker
 
     def add(self, cancel: Cancel, timestamp: int) -> None:
-        """`timestamp`: when it was appended. One for another worker is not remembered."""
-        if self.concerns(cancel):
+        """`timestamp`: when it was appended. Only one for all workers is remembered."""
+        if cancel.worker is None:
             attempt, seen = self._attempts.get(cancel.run_id, (0, 0))
             highest, latest = max(attempt, cancel.attempt), max(seen, timestamp)
             self._attempts[cancel.run_id] = (highest, latest)

@@ -19,6 +19,8 @@ class Stop(Enum):
     """Why a handler was made to end."""
 
     CANCELLED = "cancelled"
+    SUPERSEDED = "superseded"
+    """The run goes on elsewhere, or has ended: this attempt alone is not wanted."""
     TIMEOUT = "timeout"
     LEASE_LOST = "lease lost"
     INTERRUPTED = "interrupted"

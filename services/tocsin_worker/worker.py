@@ -85,11 +85,12 @@ class RunWorker:
             self._loop.call_soon(self._dispatch)
 
     def cancelled(self, cancels: Iterable[tuple[Cancel, int]]) -> None:
-        """Cancels with their append times: remembered for runs to come, obeyed by those here."""
+        """Cancels with their append times: obeyed by attempts that are here, and remembered for
+        runs to come where they are for all workers."""
         for cancel, timestamp in cancels:
             self._cancels.add(cancel, timestamp)
             if self._cancels.concerns(cancel):
-                self._stop_attempts(cancel)
+                self._stop_attempts(cancel, timestamp)
 
     async def release(self, lane: Lane, partitions: Collection[int]) -> Offsets:
         """Partitions are about to go; answers with the offsets that may be committed.
@@ -255,10 +256,15 @@ class RunWorker:
         self._place.outcomes.write(delivery.run, "declined", heard, error=why)
         self._place.gauges.ended(delivery.run, "declined", None)
 
-    def _stop_attempts(self, cancel: Cancel) -> None:
+    def _stop_attempts(self, cancel: Cancel, timestamp: int) -> None:
+        """One for this worker alone does not mean what was emitted after it: the scheduler has
+        not heard of that yet."""
+        reason = Stop.CANCELLED if cancel.worker is None else Stop.SUPERSEDED
         for (run_id, number), attempt in list(self._attempts.items()):
-            if run_id == cancel.run_id and number <= cancel.attempt:
-                attempt.stop(Stop.CANCELLED)
+            if run_id != cancel.run_id or number > cancel.attempt:
+                continue
+            if reason is Stop.CANCELLED or attempt.run.emitted_time <= timestamp:
+                attempt.stop(reason)
 
 
 def _key(run: Run) -> tuple[str, int]:

@@ -253,6 +253,7 @@ def test_an_unknown_handler_is_a_failure_that_another_worker_may_not_have() -> N
 def test_every_reason_to_stop_has_its_outcome() -> None:
     expected = {
         Stop.CANCELLED: ("cancelled", None),
+        Stop.SUPERSEDED: ("declined", None),
         Stop.TIMEOUT: ("failed", "timeout"),
         Stop.LEASE_LOST: ("failed", "lease_expired"),
         Stop.INTERRUPTED: ("failed", "interrupted"),
@@ -331,6 +332,25 @@ def test_the_same_attempt_read_again_executes_once_and_both_records_pass() -> No
         assert len(scene.handler.runs) == 1
         scene.handler.succeed()
         await let_run()
+
+    play(scenario)
+
+
+def test_an_attempt_that_is_read_again_stands_for_what_was_emitted_last() -> None:
+    async def scenario(scene: Scene) -> None:
+        older = a_run()
+        newer = a_run(emitted_time=older.emitted_time + 1)
+        attempt = scene.attempt(older)
+        attempt.begin()
+        for run in (newer, older):
+            attempt.join(scene.delivery(run, offset=41))
+        await scene.pass_time(HEARD_MS)
+        attempt.stop(Stop.SUPERSEDED)
+        await let_run()
+        assert [(o.kind, o.run) for o in scene.outcomes] == [
+            ("started", newer),
+            ("declined", newer),
+        ]
 
     play(scenario)
 

@@ -213,8 +213,12 @@ def test_a_run_cancelled_while_it_waited_is_never_executed() -> None:
     play(scenario)
 
 
-@pytest.mark.parametrize(("names", "ends"), [(None, True), ("w-1", True), ("w-2", False)])
-def test_a_running_run_is_cancelled_here_or_everywhere(names: str | None, ends: bool) -> None:
+@pytest.mark.parametrize(
+    ("names", "kind"), [(None, "cancelled"), ("w-1", "declined"), ("w-2", "succeeded")]
+)
+def test_a_running_run_is_cancelled_everywhere_or_handed_back_here(
+    names: str | None, kind: str
+) -> None:
     async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
         run, gate = fresh_run("job"), Gate()
         emit(memory, run)
@@ -226,10 +230,29 @@ def test_a_running_run_is_cancelled_here_or_everywhere(names: str | None, ends: 
             ):
                 producer = cluster.producer()
                 producer.produce(TOPICS.cancels, b"k", codec.CANCEL.encode(cancel))
-            if not ends:
+            if kind == "succeeded":
                 gate.gate.set()
             await until(lambda: len(kinds(memory)) == 2)
-        assert kinds(memory)[1] == ("cancelled" if ends else "succeeded")
+        assert kinds(memory)[1] == kind
+
+    play(scenario)
+
+
+def test_a_cancel_for_one_worker_does_not_mean_what_was_emitted_after_it() -> None:
+    """The same attempt, handed back by another worker, comes here."""
+
+    async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
+        gate, cancelled_at = Gate(), clock.now_ms()
+        run = fresh_run("job", emitted_time=cancelled_at + 1)
+        cancel = Cancel(run_id=run.run_id, attempt=1, worker="w-1")
+        memory.producer().produce(TOPICS.cancels, b"k", codec.CANCEL.encode(cancel))
+        emit(memory, run)
+        async with worker(cluster, gate) as running:
+            await gate.someone.wait()
+            running.node.cancelled([(cancel, cancelled_at)])
+            gate.gate.set()
+            await until(lambda: len(kinds(memory)) == 2)
+        assert kinds(memory) == ["started", "succeeded"]
 
     play(scenario)
 
