@@ -47,7 +47,7 @@ class Workplace:
 class Attempt:
     """Belongs to the event loop's thread.
 
-        begin ─┬─ cancelled, expired: ended without executing
+        begin ─┬─ cancelled, expired (also after the claim): ended without executing
                ├─ may be a redelivery: claim ─► heard ─► offset committed ─┐
                └───────────────────────────────────────────────────────────┴─► executing ─► ended
 
@@ -80,7 +80,7 @@ class Attempt:
         """Must be called once, with a slot taken."""
         if self._place.is_cancelled(self.run.run_id, self.run.attempt):
             self._end("cancelled")
-        elif self._place.timers.now_ms() > self.run.expires_time:
+        elif self._is_expired():
             self._end("expired")
         elif self._deliveries[0].redelivered:
             self.claim()
@@ -125,8 +125,15 @@ class Attempt:
             return []
         return [delivery for delivery in self._deliveries if delivery.partition in partitions]
 
+    def _is_expired(self) -> bool:
+        return self._place.timers.now_ms() > self.run.expires_time
+
     def _execute(self) -> None:
+        """Waiting for the claim may have taken long."""
         if self._has_ended:
+            return
+        if self._is_expired():
+            self._end("expired")
             return
         timers, run = self._place.timers, self.run
         try:
@@ -178,18 +185,29 @@ class Attempt:
             self._lease.release()
         if self._claim_timer is not None:
             self._claim_timer.cancel()
-        self._place.outcomes.write(
-            self.run,
-            kind,
-            self._pass,
-            started_time=self._started_time,
-            result=result,
-            error=error,
-        )
         if self._started_time is not None:
             self.duration_ms = self._place.timers.monotonic_ms() - self._started_at
-        self._place.gauges.ended(self.run, kind, self.duration_ms)
-        self._on_end(self)
+        try:
+            self._tell(kind, result, error)
+            self._place.gauges.ended(self.run, kind, self.duration_ms)
+        finally:
+            self._on_end(self)
+
+    def _tell(self, kind: OutcomeKind, result: bytes | None, error: Error | None) -> None:
+        """Write the outcome; one that cannot be written becomes a failure, since without any the
+        run's offset would never pass."""
+        write, started = self._place.outcomes.write, self._started_time
+        try:
+            write(self.run, kind, self._pass, started_time=started, result=result, error=error)
+        except Exception as unwritable:
+            LOG.exception(
+                "the outcome %s cannot be written",
+                kind,
+                extra={"action": "outcome_unwritable", "run_id": self.run.run_id},
+            )
+            message = f"the outcome {kind} cannot be written: {type(unwritable).__name__}"
+            instead = Error(code="exception", message=message)
+            write(self.run, "failed", self._pass, started_time=started, error=instead)
 
     def _pass(self) -> None:
         self._has_passed = True

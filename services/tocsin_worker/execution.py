@@ -5,6 +5,8 @@ import logging
 from collections.abc import Callable
 from enum import Enum
 
+import msgspec
+
 from tocsin.model.runs import Error, Run
 from tocsin_worker.handlers.port import Context, Deferred, HandlerFailed, RunHandler, Success
 from tocsin_worker.timers import SameDelay, Timer, Timers
@@ -13,6 +15,10 @@ LOG = logging.getLogger(__name__)
 
 CANCEL_GRACE_MS = 1_000
 """How long a handler that was cancelled may take to let go."""
+
+
+_LONGEST_MS = 2**63 - 1
+"""What the log can hold."""
 
 
 class Stop(Enum):
@@ -92,7 +98,11 @@ class Execution:
         self._end(self._stop)
 
     def _done(self, task: "asyncio.Task[Answer]") -> None:
-        ending = self._ending(task)
+        try:
+            ending = self._ending(task)
+        except Exception as error:  # noqa: BLE001 - an exception of the handler's own making
+            what = type(error).__name__
+            ending = _exception(f"the handler ended in a way that cannot be read: {what}")
         if not self._ended:
             self._end(ending)
 
@@ -124,8 +134,27 @@ def _checked(answer: object) -> Ending:
 def _failure(error: BaseException) -> HandlerFailed:
     if not isinstance(error, HandlerFailed):
         return _exception(f"{type(error).__name__}: {error}")
+    wrong = _wrong_in(error.error)
+    if wrong is not None:
+        return _exception(f"the handler failed with an error {wrong}")
     content: object = error.result
     return error if isinstance(content, bytes | None) else HandlerFailed(error.error)
+
+
+def _wrong_in(error: object) -> str | None:
+    """What keeps an error out of history; None if nothing does. Its fields are of no type yet."""
+    if not isinstance(error, Error):
+        return f"of type {type(error).__name__}"
+    fields: dict[str, object] = msgspec.structs.asdict(error)
+    for name in ("code", "message"):
+        if not isinstance(fields[name], str):
+            return f"whose {name} is {type(fields[name]).__name__}, not text"
+    if not isinstance(fields["permanent"], bool):
+        return f"whose permanent is {type(fields['permanent']).__name__}, neither true nor false"
+    delay = fields["retry_after_ms"]
+    if delay is None or (type(delay) is int and 0 <= delay <= _LONGEST_MS):
+        return None
+    return "whose retry_after_ms is no whole number of milliseconds"
 
 
 def _exception(message: str) -> HandlerFailed:

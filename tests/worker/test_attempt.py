@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 from tests.worker.support import HOUR_MS, TOPICS, ManualTimers, a_run, let_run, memory_cluster
 from tests.worker.support import kinds as kinds_in
 from tests.worker.support import outcomes as outcomes_in
 from tocsin.model.jobs import Handler
-from tocsin.model.runs import Error, Outcome, OutcomeKind, Run
+from tocsin.model.runs import Error, ErrorCode, Outcome, OutcomeKind, Run
 from tocsin_worker.attempt import Attempt, Workplace
 from tocsin_worker.execution import Stop
 from tocsin_worker.handlers.port import Context, Deferred, HandlerFailed, Success
@@ -238,6 +239,21 @@ def test_a_run_past_its_queue_time_out_is_answered_expired() -> None:
     play(scenario)
 
 
+def test_a_run_whose_queue_time_out_passes_while_it_waits_for_its_claim_is_not_executed() -> None:
+    async def scenario(scene: Scene) -> None:
+        scene.attempt(redelivered=True).begin()
+        await scene.pass_time(HEARD_MS)
+        scene.timers.freeze(HOUR_MS)
+        assert scene.commit is not None
+        scene.commit()
+        await scene.pass_time(HEARD_MS)
+        assert scene.kinds == ["started", "expired"]
+        assert scene.handler.runs == []
+        assert scene.slots_given_back == 1
+
+    play(scenario)
+
+
 def test_an_unknown_handler_is_a_failure_that_another_worker_may_not_have() -> None:
     async def scenario(scene: Scene) -> None:
         scene.attempt(a_run(handler=Handler(type="quantum"))).begin()
@@ -351,6 +367,26 @@ def test_an_attempt_that_is_read_again_stands_for_what_was_emitted_last() -> Non
             ("started", newer),
             ("declined", newer),
         ]
+
+    play(scenario)
+
+
+class Odd(str):
+    """Text, as far as one can tell without using it."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_an_outcome_that_cannot_be_written_is_a_failure_and_frees_the_slot() -> None:
+    async def scenario(scene: Scene) -> None:
+        scene.attempt().begin()
+        scene.handler.fail(Error(code=cast("ErrorCode", Odd("connect")), message="refused"))
+        await scene.pass_time(HEARD_MS)
+        (outcome,) = scene.outcomes
+        assert outcome.error is not None
+        assert (outcome.kind, outcome.error.code) == ("failed", "exception")
+        assert scene.slots_given_back == 1
+        assert scene.passed_offsets == [40]
 
     play(scenario)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
@@ -89,6 +89,28 @@ async def return_text_for_json() -> Success:
     return Success(cast("bytes", "done"))
 
 
+class Unreadable(HandlerFailed):
+    """Forgets to make itself."""
+
+    def __init__(self) -> None:
+        return None
+
+
+def failing_with(error: object) -> Behaviour:
+    """A failure whose error is anyone's."""
+
+    async def fail() -> Success:
+        failure = HandlerFailed(Error(code="connect", message="refused"))
+        failure.error = cast("Error", error)
+        raise failure
+
+    return fail
+
+
+async def fail_unreadably() -> Success:
+    raise Unreadable
+
+
 def endings(
     does: Behaviour, *steps: Stop | int, first_look_ms: int = TIMEOUT_MS // 2
 ) -> list[Ending]:
@@ -153,6 +175,29 @@ def test_a_wrong_result_is_a_failure() -> None:
     assert errors(return_nonsense) == [Error(code="exception", message="the handler returned str")]
     (error,) = errors(return_text_for_json)
     assert "not JSON in bytes" in error.message
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"retry_after_ms": 1.5}, "retry_after_ms"),
+        ({"retry_after_ms": -1}, "retry_after_ms"),
+        ({"retry_after_ms": 2**63}, "retry_after_ms"),
+        ({"message": ValueError("x")}, "message is ValueError"),
+        ({"message": None}, "message is NoneType"),
+        ({"code": ["connect"]}, "code is list"),
+        ({"permanent": "no"}, "permanent is str"),
+    ],
+)
+def test_an_error_that_history_cannot_hold_is_a_failure(fields: dict[str, Any], named: str) -> None:
+    (error,) = errors(failing_with(Error(**{"code": "connect", "message": "refused", **fields})))
+    assert error.code == "exception"
+    assert named in error.message
+
+
+def test_an_error_that_is_none_is_a_failure() -> None:
+    assert [e.code for e in errors(failing_with("refused"))] == ["exception"]
+    assert [e.code for e in errors(fail_unreadably)] == ["exception"]
 
 
 def test_a_handler_that_cancels_itself_has_failed() -> None:
