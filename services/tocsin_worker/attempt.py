@@ -14,7 +14,7 @@ from tocsin_worker.handlers.registry import Registry
 from tocsin_worker.intake.partition import Delivery, Origin
 from tocsin_worker.leases import Lease, LeaseTerms
 from tocsin_worker.outcomes import Outcomes
-from tocsin_worker.timers import SameDelay, Timer, Timers
+from tocsin_worker.timers import SameDelay, Timers
 from tocsin_worker.writer import Heard
 
 LOG = logging.getLogger(__name__)
@@ -66,7 +66,6 @@ class Attempt:
         self._on_end = ended
         self._deliveries = [delivery]
         self._lease: Lease | None = None
-        self._claim_timer: Timer | None = None
         self._execution: Execution | None = None
         self._started_time: int | None = None
         self._started_at = 0
@@ -146,9 +145,7 @@ class Attempt:
         enter_host = partial(self._place.enter_host, run)
         context = Context(self._place.worker, self._started_time, enter_host)
         soon = self._place.soon
-        self._execution = Execution(run, handler, context, timers, soon, self._finish)
-        if self._lease is None:
-            self._claim_timer = soon.after(self.claim)
+        self._execution = Execution(run, handler, context, timers, soon, self.claim, self._finish)
 
     def _held(self) -> None:
         self._pass()
@@ -183,8 +180,6 @@ class Attempt:
         self._execution = None
         if self._lease is not None:
             self._lease.release()
-        if self._claim_timer is not None:
-            self._claim_timer.cancel()
         if self._started_time is not None:
             self.duration_ms = self._place.timers.monotonic_ms() - self._started_at
         try:

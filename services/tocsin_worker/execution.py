@@ -53,12 +53,13 @@ class Execution:
         context: Context,
         timers: Timers,
         first_look: SameDelay,
+        at_work: Callable[[], None],
         ended: Callable[[Ending], None],
     ) -> None:
         """Starts at once; `ended` is called exactly once, never from inside this call.
 
-        The time-out gets a timer of its own only if the first look finds the handler at work still:
-        most runs are short.
+        `at_work` is called once if the first look finds that it has not ended. The time-out gets a
+        timer of its own only then, where it is the longer one: most runs are short.
         """
         self._run = run
         self._timers = timers
@@ -67,10 +68,11 @@ class Execution:
         self._ended = False
         self._task = asyncio.get_running_loop().create_task(handler.execute(run, context))
         self._task.add_done_callback(self._done)
+        self._at_work = at_work
+        self._first_look = first_look.after(self._look)
+        self._timer: Timer | None = None
         self._left_ms = run.timeout_ms - first_look.delay_ms
-        if self._left_ms > 0:
-            self._timer: Timer = first_look.after(self._look)
-        else:
+        if self._left_ms <= 0:
             self._timer = timers.after(run.timeout_ms, self._time_is_up)
 
     def stop(self, reason: Stop) -> None:
@@ -78,12 +80,14 @@ class Execution:
         if self._stop is not None or self._ended:
             return
         self._stop = reason
-        self._timer.cancel()
+        self._cancel_timer()
         self._timer = self._timers.after(CANCEL_GRACE_MS, self._abandon)
         self._task.cancel()
 
     def _look(self) -> None:
-        self._timer = self._timers.after(self._left_ms, self._time_is_up)
+        if self._stop is None and self._left_ms > 0:
+            self._timer = self._timers.after(self._left_ms, self._time_is_up)
+        self._at_work()
 
     def _time_is_up(self) -> None:
         self.stop(Stop.TIMEOUT)
@@ -117,8 +121,13 @@ class Execution:
 
     def _end(self, ending: Ending) -> None:
         self._ended = True
-        self._timer.cancel()
+        self._first_look.cancel()
+        self._cancel_timer()
         self._on_end(ending)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _checked(answer: object) -> Ending:

@@ -112,7 +112,10 @@ async def fail_unreadably() -> Success:
 
 
 def endings(
-    does: Behaviour, *steps: Stop | int, first_look_ms: int = TIMEOUT_MS // 2
+    does: Behaviour,
+    *steps: Stop | int,
+    first_look_ms: int = TIMEOUT_MS // 2,
+    at_work: Callable[[], None] = lambda: None,
 ) -> list[Ending]:
     """How an execution ends; a step is a reason to stop it, or milliseconds that pass."""
 
@@ -121,7 +124,7 @@ def endings(
         ended: list[Ending] = []
         run = a_run(timeout_ms=TIMEOUT_MS)
         soon = SameDelay(timers, first_look_ms)
-        execution = Execution(run, Handler(does), CONTEXT, timers, soon, ended.append)
+        execution = Execution(run, Handler(does), CONTEXT, timers, soon, at_work, ended.append)
         assert ended == []
         await let_run()
         for step in steps:
@@ -209,6 +212,23 @@ def test_a_handler_that_cancels_itself_has_failed() -> None:
 def test_it_ends_with_its_time_out_and_no_sooner(first_look_ms: int) -> None:
     assert endings(hang, TIMEOUT_MS - 1, first_look_ms=first_look_ms) == []
     assert endings(hang, TIMEOUT_MS, first_look_ms=first_look_ms) == [Stop.TIMEOUT]
+
+
+@pytest.mark.parametrize(
+    ("does", "steps", "looks"),
+    [
+        (hang, (TIMEOUT_MS // 2 - 1,), 0),
+        (hang, (TIMEOUT_MS // 2, TIMEOUT_MS), 1),
+        (ignore_cancellation, (TIMEOUT_MS // 2 - 1, Stop.CANCELLED, 1), 1),
+        (succeed, (TIMEOUT_MS,), 0),
+    ],
+)
+def test_it_tells_once_that_it_is_still_at_work(
+    does: Behaviour, steps: tuple[Stop | int, ...], looks: int
+) -> None:
+    told: list[None] = []
+    endings(does, *steps, at_work=lambda: told.append(None))
+    assert len(told) == looks
 
 
 @pytest.mark.parametrize("reason", list(Stop))

@@ -216,6 +216,8 @@ class Lane:
             self._turns.put(delivery.run.tenant, delivery)
 
     def _tell_drained(self, partition: RunsPartition) -> None:
+        if not self._draining:
+            return
         waiting, self._draining = self._draining, []
         for entry in waiting:
             still_held = self._is_held(entry.partition)

@@ -1,7 +1,7 @@
 """One partition of a runs topic, as far as it has been read."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,12 +95,16 @@ class RunsPartition(Origin):
         self._tracker.read(offset)
         self._tracker.passed(offset)
 
-    def offer(self) -> Iterator[Delivery]:
+    def offer(self) -> Sequence[Delivery]:
         """The runs that may be run from now on and were not offered before."""
+        if not self._waiting:
+            return ()
+        offered = []
         while self._waiting and self._may_run(self._waiting[0]):
             delivery = self._waiting.popleft()
             self._offered[delivery.offset] = delivery
-            yield delivery
+            offered.append(delivery)
+        return offered
 
     def _may_run(self, delivery: Delivery) -> bool:
         if self.withdrawn or delivery.offset >= self.committed + WINDOW:

@@ -92,18 +92,19 @@ class _Subscription:
             self._held -= to_port(partitions)
             consumer.incremental_unassign(partitions)
 
-    def _note(self, message: ck.Message) -> None:
+    def _note(self, message: ck.Message) -> bool:
         """What came in the place of a record. A member that polled too late hears of it next, by
-        `on_lost`; ends of the log are nobody's business here."""
+        `on_lost`; ends of the log are nobody's business here. False: it is no record."""
         error = message.error()
         if error is None or error.code() == PARTITION_EOF:
-            return
+            return False
         if error.code() == MAX_POLL_EXCEEDED:
             LOG.warning("out of the group: %s", error.str(), extra={"action": "member_too_slow"})
         elif error.code() == FATAL:
             self._errors.add(Die(error.str(), code=FENCED_INSTANCE))
         else:
             self._errors.add(to_error(message, "take part in the group"))
+        return False
 
 
 class KafkaGroupMember(_Subscription):
@@ -135,25 +136,28 @@ class KafkaGroupConsumer(_Subscription):
 
     def __init__(self, conf: Conf) -> None:
         super().__init__({**conf, "on_commit": self._on_commit})
-        self._batch: list[Record] = []
-        self._rebalanced = False
+        self._gone: set[TopicPartition] = set()
 
     def subscribe(self, topics: Sequence[str], listener: AssignmentListener) -> None:
         self._subscribe(topics, listener)
 
     def poll_batch(self, max_records: int, timeout: float) -> list[Record]:
-        """One poll a record, not `consume`: a rebalance in between ends the batch, and takes out
-        of it what is no longer ours."""
+        """Rebalances come in the middle of `consume`: what was read of a partition that went then
+        is left out."""
         self._errors.raise_first()
-        self._batch, self._rebalanced = [], False
         with translating("read"):
-            self._add(self._consumer.poll(timeout))
-            while len(self._batch) < max_records and not self._rebalanced:
-                if not self._add(self._consumer.poll(0)):
-                    break
-        if not self._batch:
+            first = self._consumer.poll(timeout)
+            self._gone.clear()
+            more = first is not None and max_records > 1
+            rest = self._consumer.consume(max_records - 1, 0) if more else []
+        messages = rest if first is None else [first, *rest]
+        records = [to_record(m) for m in messages if m.error() is None or self._note(m)]
+        if self._gone:
+            records = [r for r in records if (r.topic, r.partition) not in self._gone]
+            self._begin_again(self._gone & self._held)
+        if not records:
             self._errors.raise_first()
-        return self._batch
+        return records
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         doing = "commit offsets"
@@ -181,19 +185,13 @@ class KafkaGroupConsumer(_Subscription):
         with translating("resume partitions"):
             self._consumer.resume(to_client(self._held.intersection(partitions)))
 
-    def _add(self, message: ck.Message | None) -> bool:
-        """Whether there may be more at once."""
-        if message is None:
-            return False
-        if message.error() is None:
-            self._batch.append(to_record(message))
-        else:
-            self._note(message)
-        return True
-
-    def _take(self, consumer: ck.Consumer, partitions: list[ck.TopicPartition]) -> None:
-        self._rebalanced = True
-        super()._take(consumer, partitions)
+    def _begin_again(self, partitions: Collection[TopicPartition]) -> None:
+        """These went and came back within one call: whether a record of theirs was read before or
+        after nobody can tell, so all are left out, and read from the committed offset."""
+        if partitions:
+            with translating("read"):
+                self._consumer.incremental_unassign(to_client(partitions))
+                self._consumer.incremental_assign(to_client(partitions))
 
     def _give_up(
         self,
@@ -201,9 +199,7 @@ class KafkaGroupConsumer(_Subscription):
         partitions: list[ck.TopicPartition],
         tell: Callable[[frozenset[TopicPartition]], None],
     ) -> None:
-        gone = to_port(partitions)
-        self._rebalanced = True
-        self._batch = [r for r in self._batch if (r.topic, r.partition) not in gone]
+        self._gone |= to_port(partitions)
         super()._give_up(consumer, partitions, tell)
 
     def _on_commit(self, error: ck.KafkaError | None, partitions: list[ck.TopicPartition]) -> None:
