@@ -18,12 +18,10 @@ from tocsin_worker.intake.partition import Delivery
 from tocsin_worker.intake.reader import RELEASE_SECONDS
 from tocsin_worker.intake.share_lane import ShareLane
 from tocsin_worker.report import Colleagues
-from tocsin_worker.slots import Slots
+from tocsin_worker.slots import HAND_ON_AFTER_MS, TICK_MS, Slots
 
 LOG = logging.getLogger(__name__)
 
-HAND_ON_AFTER_MS = 2_000
-_TICK_MS = 100
 _FORGET_TICKS = 36_000
 
 
@@ -33,9 +31,9 @@ class RunWorker:
         working ──drain()──► draining ──all ended, or grace over──► interrupting ──► drained
                                 └────────── abort() ─────────────────────┘
 
-    Working: each free slot takes the next run. When no slot has been free for two seconds while
-    another worker of the pool has some, runs that have not been started are declined, so that
-    the scheduler sends them there.
+    Working: each free slot takes the next run. When no slot has been left over for two seconds, too
+    few runs have been begun in them, and another worker of the pool has some, runs that have not
+    been started are declined, so that the scheduler sends them there. See `Slots.gives_way`.
     """
 
     def __init__(
@@ -165,13 +163,14 @@ class RunWorker:
     def _tick(self) -> None:
         self._ticks += 1
         self.ticked_at = self._place.timers.monotonic_ms()
+        self.slots.tick()
         self._intake.commit_all()
         self._hand_back_overdue()
         if not self.slots.free or self._concurrency.makes_wait:
             self.dispatch()
         if self._ticks % _FORGET_TICKS == 0:
             self._cancels.forget(self._place.timers.now_ms())
-        self._place.timers.after(_TICK_MS, self._tick)
+        self._place.timers.after(TICK_MS, self._tick)
 
     def _dispatch(self) -> None:
         self._dispatch_is_due = False
@@ -180,6 +179,7 @@ class RunWorker:
         self._fill_slots()
         while self._concurrency.makes_wait and self._clear_the_way():
             self._fill_slots()
+        self.slots.offered()
         handing_on = self._is_stuck()
         if handing_on:
             self._hand_on()
@@ -193,7 +193,10 @@ class RunWorker:
                 self._begin(delivery)
 
     def _is_stuck(self) -> bool:
-        return self.slots.full_ms >= HAND_ON_AFTER_MS and self._colleagues.could_take()
+        """While it is full only, since what waits has to be counted."""
+        if self.slots.full_ms < HAND_ON_AFTER_MS:
+            return False
+        return self.slots.gives_way(self._intake.unstarted) and self._colleagues.could_take()
 
     def _hand_on(self) -> None:
         for waiting in self._concurrency.give_up():

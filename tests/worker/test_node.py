@@ -382,6 +382,34 @@ def test_runs_queued_behind_a_full_worker_are_handed_on() -> None:
     asyncio.run(main())
 
 
+def test_runs_queued_behind_a_slow_worker_are_handed_on() -> None:
+    """Its slot is free every now and then, and never for what is queued."""
+
+    class Slow(Gate):
+        async def execute(self, run: Run, context: Context) -> Success:
+            self.entered.append(run.run_id)
+            self.someone.set()
+            await asyncio.sleep(0.5)
+            return Success()
+
+    async def main() -> None:
+        memory = memory_cluster(partitions=2)
+        cluster = shared(memory)
+        slow = Slow()
+        async with worker(cluster, slow, name="w-1", slots=1):
+            emit(memory, *(fresh_run(f"job-{n}") for n in range(200)))
+            await slow.someone.wait()
+            async with worker(cluster, NoopHandler(), name="w-2", slots=1):
+                await until(lambda: len(told(memory)) == 200)
+        assert len(slow.entered) < 50
+
+    def told(memory: MemoryCluster) -> set[str]:
+        """Runs that are done, or back with the scheduler."""
+        return {o.run_id for o in outcomes(memory, 2) if o.kind in {"succeeded", "declined"}}
+
+    asyncio.run(main())
+
+
 def test_readiness_says_what_is_waited_for() -> None:
     async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
         async with worker(cluster) as running:

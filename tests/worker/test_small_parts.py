@@ -7,15 +7,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.worker.support import NOW, ManualTimers
+from tests.worker.support import HOUR_MS, NOW, ManualTimers
 from tocsin.model.runs import Cancel, Error, ErrorCode, Worker
 from tocsin_worker.cancels import RETENTION_MS, CancelBook
 from tocsin_worker.limits import ERROR_BYTES, RESULT_BYTES, bounded_error, bounded_result
 from tocsin_worker.report import FRESH_MS, Colleagues
-from tocsin_worker.slots import Slots
+from tocsin_worker.slots import HAND_ON_AFTER_MS, TICK_MS, Slots
 
 
-def test_slots_know_for_how_long_none_has_been_free() -> None:
+def turned_over(slots: Slots, timers: ManualTimers, *, every_ms: int, for_ms: int) -> None:
+    """Each slot that is given back is taken again at once."""
+    for now in range(1, for_ms + 1):
+        timers.advance(1)
+        if now % every_ms == 0:
+            slots.give_back()
+            slots.take()
+            slots.offered()
+        if now % TICK_MS == 0:
+            slots.tick()
+
+
+def full_slots(size: int, timers: ManualTimers) -> Slots:
+    slots = Slots(size, timers)
+    for _ in range(size):
+        slots.take()
+    slots.offered()
+    return slots
+
+
+def test_slots_know_for_how_long_none_has_been_left_over() -> None:
     timers = ManualTimers()
     slots = Slots(2, timers)
     slots.take()
@@ -23,12 +43,52 @@ def test_slots_know_for_how_long_none_has_been_free() -> None:
     assert (slots.free, slots.full_ms) == (1, 0)
     slots.take()
     timers.advance(500)
-    assert (slots.free, slots.full_ms) == (0, 500)
     slots.give_back()
     slots.take()
-    assert slots.full_ms == 0, "a slot that was free for a moment was free"
+    slots.offered()
+    assert (slots.free, slots.full_ms) == (0, 500), "somebody waited for that slot"
     with pytest.raises(RuntimeError):
         slots.take()
+    slots.give_back()
+    slots.offered()
+    assert slots.full_ms == 0
+
+
+def test_slots_that_are_held_for_long_give_way_whatever_waits() -> None:
+    timers = ManualTimers()
+    slots = full_slots(8, timers)
+    turned_over(slots, timers, every_ms=HOUR_MS, for_ms=HAND_ON_AFTER_MS - 1)
+    assert not slots.gives_way(1_000)
+    turned_over(slots, timers, every_ms=HOUR_MS, for_ms=TICK_MS)
+    assert slots.gives_way(0)
+
+
+@pytest.mark.parametrize("handler_ms", [2_000, 10_000, 60_000])
+def test_slots_that_turn_over_slowly_give_way_until_one_is_left_over(handler_ms: int) -> None:
+    timers = ManualTimers()
+    slots = full_slots(8, timers)
+    turned_over(slots, timers, every_ms=handler_ms // 8, for_ms=4_000)
+    assert slots.gives_way(100)
+    assert slots.gives_way(0), "what is still to be read goes the same way"
+    slots.give_back()
+    slots.offered()
+    assert not slots.gives_way(100)
+
+
+def test_slots_that_turn_over_slowly_keep_what_has_its_turn_soon() -> None:
+    timers = ManualTimers()
+    slots = full_slots(8, timers)
+    turned_over(slots, timers, every_ms=250, for_ms=4_000)
+    assert not slots.gives_way(3)
+
+
+@pytest.mark.parametrize("every_ms", [1, 4, 25])
+def test_slots_that_turn_over_fast_keep_what_waits(every_ms: int) -> None:
+    timers = ManualTimers()
+    slots = full_slots(8, timers)
+    for _ in range(20):
+        turned_over(slots, timers, every_ms=every_ms, for_ms=1_000)
+        assert not slots.gives_way(2_048)
 
 
 @given(st.text(max_size=20_000))

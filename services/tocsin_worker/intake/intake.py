@@ -15,6 +15,8 @@ class RunsLane(Protocol):
     @property
     def takeable(self) -> int: ...
     @property
+    def unstarted(self) -> int: ...
+    @property
     def places(self) -> list[str]: ...
     def room(self, free: int, *, handing_on: bool) -> int: ...
     def next(self) -> Delivery: ...
@@ -44,6 +46,11 @@ class Intake:
     def places(self) -> list[str]:
         """The partitions held, such as `high:3`."""
         return [place for priority in PRIORITIES for place in self._lanes[priority].places]
+
+    @property
+    def unstarted(self) -> int:
+        """How many runs were read and not begun."""
+        return sum(lane.unstarted for lane in self._lanes.values())
 
     def next(self) -> Delivery | None:
         """The next run: priorities by weight, tenants in turn. None when there is none. See
