@@ -17,6 +17,7 @@ from tocsin.model.keys import JobKey
 from tocsin.model.runs import Error, Run
 from tocsin_gateway.api.event_stream import HEARTBEAT_MS
 from tocsin_gateway.projection import outcome_tail
+from tocsin_gateway.projection.event_feed import write_place
 from tocsin_gateway.projection.identity import wipe
 
 
@@ -173,6 +174,15 @@ def test_an_id_that_was_not_given_out_is_refused(harness: Harness, given_id: str
 
     assert answer.status_code == 400
     assert "Last-Event-ID" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("number", [-1, 2**63, 2**64, 10**400])
+def test_an_id_of_an_offset_that_no_log_has_is_refused(harness: Harness, number: int) -> None:
+    places = len(harness.gateway.progress.reached(harness.topics.events)) + 4
+    given_id = write_place((number,) * places)
+    answer = harness.http.get("/v1/events", headers={"Last-Event-ID": given_id})
+
+    assert answer.status_code == 400
 
 
 def test_wrong_parameters_are_told(harness: Harness) -> None:

@@ -1,5 +1,7 @@
 """Pages neither skip nor repeat what is there all the time, while other things come and go."""
 
+import base64
+import json
 from typing import Any
 
 import httpx
@@ -138,6 +140,46 @@ def test_runs_are_filtered_by_status_time_handler_and_tag(harness: Harness) -> N
     assert count(tag="team:x", job_id="a") == count(job_id="a") == 4
     assert count(handler="noop") == 8
     assert count(handler="http") == count(job_id="no/such") == count(tag="other") == 0
+
+
+CURSORS = {
+    "/v1/jobs": ("jobs job_id", ["a"]),
+    "/v1/runs": ("runs", [1, "a"]),
+    "/v1/audit": ("audit", [1, 1, 1]),
+}
+"""Lists with what their cursors begin with, and the kinds of what stands in them."""
+
+UNASKABLE = {int: ["-1", "9223372036854775808", "1" + "0" * 400, "1e3", "true"]} | {
+    str: [r'"\ud800"', r'"\u0000"', r'"a\udc00b"', "null"]
+}
+
+
+def encoded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+@pytest.mark.parametrize("path", CURSORS)
+def test_a_made_up_cursor_is_refused_whatever_stands_in_it(harness: Harness, path: str) -> None:
+    """No database can be asked for some numbers and texts."""
+    order, values = CURSORS[path]
+    for number, value in enumerate(values):
+        for wrong in UNASKABLE[type(value)]:
+            texts = [json.dumps(order), *map(json.dumps, values)]
+            texts[number + 1] = wrong
+            cursor = encoded(f"[{','.join(texts)}]")
+            answer = harness.http.get(path, params={"cursor": cursor})
+
+            assert answer.status_code == 422, (texts, answer.text)
+            assert answer.json()["errors"][0]["pointer"] == "/cursor"
+
+
+@pytest.mark.parametrize("path", CURSORS)
+def test_a_made_up_cursor_of_the_largest_numbers_is_a_place(harness: Harness, path: str) -> None:
+    order, values = CURSORS[path]
+    largest = [2**63 - 1 if isinstance(value, int) else value for value in values]
+    cursor = encoded(json.dumps([order, *largest]))
+
+    assert harness.http.get(path, params={"cursor": cursor}).status_code == 200
 
 
 LOOKS = [(0, 3), (2, 7), (100, 3), (100, 10_000)]

@@ -376,3 +376,19 @@ class TestForeignRecords:
         assert answer.json()["error"]["message"] == script
         assert answer.headers["Content-Type"] == "application/json"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+IMPOSSIBLE = ["%00", "a%00b", "default.a%00.20260101T000000.000Z", "default.a.20261301T000000.000Z"]
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_what_no_run_can_be_called_is_not_found(http: httpx.Client, name: str) -> None:
+    asked = [
+        http.get(f"/v1/runs/{name}"),
+        http.post(f"/v1/runs/{name}/cancel"),
+        http.post(f"/v1/runs/{name}/redrive"),
+        http.post(f"/v1/runs/{name}/complete", json={"succeeded": True}),
+        http.post(f"/v1/backfills/{name}/cancel"),
+    ]
+
+    assert [answer.status_code for answer in asked] == [404] * 5

@@ -57,6 +57,11 @@ def parse_signal(document: object) -> Signal:
     return signal
 
 
+def is_signal_id(text: str) -> bool:
+    """Whether a signal can have this id."""
+    return _UUID.fullmatch(text) is not None
+
+
 def check_signal(signal: Signal) -> None:
     """Raises `InvalidSignal` where a signal that came in Avro breaks a rule."""
     errors = tuple(_signal_errors(signal))
@@ -88,7 +93,7 @@ def _read(fields: Fields) -> Signal:
 
 
 def _signal_errors(signal: Signal) -> Iterator[FieldError]:
-    if not _UUID.fullmatch(signal.signal_id):
+    if not is_signal_id(signal.signal_id):
         message = "is not a UUID such as 019a3f5e-7c1b-7d2a-9e4f-3b5a6c7d8e9f, in lower case"
         yield FieldError(pointer="/signal_id", keyword="pattern", message=message)
     yield from range_errors("/assumes", signal.assumes, 0, LONG_MAX)

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 
 from tocsin.model.errors import FieldError
 from tocsin.model.fields import Fields, instant, one_of
+from tocsin.model.signal_json import is_signal_id
 from tocsin_gateway.api import openapi
 from tocsin_gateway.api.answers import Json
 from tocsin_gateway.api.bodies import no_fields, read_object
@@ -55,6 +56,8 @@ async def cancel_backfill(
 ) -> Json:
     """Run none of the slots that are left; runs that are out go on."""
     await no_fields(request)
+    if not is_signal_id(backfill_id):
+        raise Problem(Kind.NOT_FOUND, f"there is no backfill {backfill_id[:80]}")
     async with context.audit_trail.about(caller, "cancel", f"backfill/{backfill_id}") as deed:
         return _told(
             *await context.backfill_commands.cancel(caller.tenant, backfill_id, once), deed

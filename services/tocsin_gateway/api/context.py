@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends, Request
 
 from tocsin.model.access import Role
-from tocsin.model.keys import DEFAULT_TENANT, InvalidKey, JobKey, job_key
+from tocsin.model.keys import DEFAULT_TENANT, InvalidKey, JobKey, job_key, parse_run_id
 from tocsin.wire.topics import Topics
 from tocsin_gateway.access.guard import Guard, NotReady
 from tocsin_gateway.access.identity import (
@@ -139,10 +139,24 @@ async def existing_key(request: Request, job_id: str) -> JobKey:
         raise Problem(Kind.NOT_FOUND, f"there is no job {tenant}/{job_id[:200]}") from None
 
 
+async def existing_run(request: Request, run_id: str) -> str:
+    """The id of a run of the tenant that may exist; what no run of it can be called is not found.
+    Raises what `acting` raises."""
+    tenant = await authorised_tenant(request)
+    try:
+        is_of_tenant = parse_run_id(run_id).tenant == tenant
+    except InvalidKey:
+        is_of_tenant = False
+    if not is_of_tenant:
+        raise Problem(Kind.NOT_FOUND, f"there is no run {run_id[:300]}")
+    return run_id
+
+
 Current = Annotated[Context, Depends(current)]
 Acting = Annotated[Caller, Depends(acting)]
 Tenant = Annotated[str, Depends(authorised_tenant)]
 ExistingKey = Annotated[JobKey, Depends(existing_key)]
+ExistingRun = Annotated[str, Depends(existing_run)]
 
 
 @lru_cache(100)

@@ -8,7 +8,7 @@ from tocsin.model.run_json import read_error
 from tocsin_gateway.api import openapi
 from tocsin_gateway.api.answers import Json
 from tocsin_gateway.api.bodies import no_fields, read_object
-from tocsin_gateway.api.context import Acting, Current
+from tocsin_gateway.api.context import Acting, Current, ExistingRun
 from tocsin_gateway.api.documents import run_document
 from tocsin_gateway.api.idempotency import Once, replayed
 from tocsin_gateway.api.parameters import Parameters
@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/runs/{run_id}", tags=["runs"])
 
 @router.post("/cancel", status_code=202, openapi_extra=openapi.CANCEL_RUN)
 async def cancel_run(
-    request: Request, run_id: str, context: Current, caller: Acting, once: Once
+    request: Request, run_id: ExistingRun, context: Current, caller: Acting, once: Once
 ) -> Json:
     """Stop a run: at once where nobody executes it, else as soon as its worker obeys."""
     await no_fields(request)
@@ -31,7 +31,7 @@ async def cancel_run(
 
 @router.post("/redrive", status_code=202, openapi_extra=openapi.REDRIVE_RUN)
 async def redrive_run(
-    request: Request, run_id: str, context: Current, caller: Acting, once: Once
+    request: Request, run_id: ExistingRun, context: Current, caller: Acting, once: Once
 ) -> Json:
     """Run a dead run again: the same run, under the job's present definition, with as many
     attempts as that allows."""
@@ -42,7 +42,7 @@ async def redrive_run(
 
 @router.post("/complete", openapi_extra=openapi.COMPLETE_RUN)
 async def complete_run(
-    request: Request, run_id: str, context: Current, caller: Acting, once: Once
+    request: Request, run_id: ExistingRun, context: Current, caller: Acting, once: Once
 ) -> Json:
     """Say how a run ended that its handler has left open (`Tocsin-Completion: later`)."""
     Parameters(request)

@@ -6,7 +6,7 @@ from tocsin.model.keys import InvalidKey, JobKey, job_key
 from tocsin.model.strict_json import JsonObject
 from tocsin_gateway.api import openapi
 from tocsin_gateway.api.answers import Json
-from tocsin_gateway.api.context import Context, Current, ExistingKey, Tenant
+from tocsin_gateway.api.context import Context, Current, ExistingKey, ExistingRun, Tenant
 from tocsin_gateway.api.documents import run_detail, run_page
 from tocsin_gateway.api.parameters import Parameters, wrong_cursor
 from tocsin_gateway.api.problems import Kind, Problem
@@ -39,11 +39,11 @@ def list_runs(request: Request, context: Current, tenant: Tenant) -> Json:
 
 
 @router.get("/runs/{run_id}", openapi_extra=openapi.GET_RUN)
-def get_run(request: Request, run_id: str, context: Current, tenant: Tenant) -> Json:
+def get_run(request: Request, run_id: ExistingRun, context: Current) -> Json:
     """One run, with its attempts and the decisions about it."""
     Parameters(request)
     detail = context.runs.detail(run_id)
-    if detail is None or detail.row.tenant != tenant:
+    if detail is None:
         raise Problem(Kind.NOT_FOUND, f"there is no run {run_id[:300]}")
     return Json(run_detail(detail))
 

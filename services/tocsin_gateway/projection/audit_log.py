@@ -7,8 +7,14 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, sele
 
 from tocsin.broker.port import Record
 from tocsin.model.access import Audit
+from tocsin.model.limits import INT_MAX
 from tocsin.model.values import Value
-from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
+from tocsin_gateway.projection.cursors import (
+    InvalidCursor,
+    Position,
+    read_cursor,
+    write_cursor,
+)
 from tocsin_gateway.projection.database import Database, chunks
 from tocsin_gateway.projection.facts import AuditFact
 from tocsin_gateway.projection.orders import Order, far
@@ -49,7 +55,7 @@ class AuditReads:
     def page(self, wanted: AuditFilter, cursor: str | None, limit: int) -> AuditPage:
         """At most `limit` records after the cursor, newest first; fewer where the next ones are
         far. Raises `InvalidCursor`."""
-        begin = None if cursor is None else read_cursor("audit", cursor, int, int, int)
+        begin = None if cursor is None else _begin(cursor)
         query = _NEWEST_FIRST.sort(select(audit)).where(*_in_index(wanted), *_others(wanted))
         if begin is not None:
             query = query.where(_NEWEST_FIRST.after(begin))
@@ -64,6 +70,14 @@ class AuditReads:
             items=tuple(map(_row, rows[:limit])),
             next_cursor=None if end is None else write_cursor("audit", end),
         )
+
+
+def _begin(cursor: str) -> Position:
+    """The column of partitions is narrower than what a cursor may hold."""
+    position = read_cursor("audit", cursor, int, int, int)
+    if int(position[1]) > INT_MAX:
+        raise InvalidCursor("not a cursor")
+    return position
 
 
 def _reach(connection: Connection, wanted: AuditFilter, begin: Position | None) -> Position | None:

@@ -172,10 +172,7 @@ def read_place(text: str, partitions: int) -> Place:
         numbers = read_cursor(_LIST, text, *([int] * partitions))
     except InvalidCursor:
         raise InvalidCursor("not an id that this stream has given out") from None
-    place = tuple(int(number) for number in numbers)
-    if min(place, default=0) < 0:
-        raise InvalidCursor("not an id that this stream has given out")
-    return place
+    return tuple(int(number) for number in numbers)
 
 
 def _told(place: Place, in_order: Iterator[_Item]) -> Iterator[Told]:
