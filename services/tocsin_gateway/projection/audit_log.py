@@ -9,12 +9,7 @@ from tocsin.broker.port import Record
 from tocsin.model.access import Audit
 from tocsin.model.limits import INT_MAX
 from tocsin.model.values import Value
-from tocsin_gateway.projection.cursors import (
-    InvalidCursor,
-    Position,
-    read_cursor,
-    write_cursor,
-)
+from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
 from tocsin_gateway.projection.database import Database, chunks
 from tocsin_gateway.projection.facts import AuditFact
 from tocsin_gateway.projection.orders import Order, far
@@ -73,11 +68,9 @@ class AuditReads:
 
 
 def _begin(cursor: str) -> Position:
-    """The column of partitions is narrower than what a cursor may hold."""
-    position = read_cursor("audit", cursor, int, int, int)
-    if int(position[1]) > INT_MAX:
-        raise InvalidCursor("not a cursor")
-    return position
+    """No partition has a number beyond those that the column holds."""
+    at, partition, offset = read_cursor("audit", cursor, int, int, int)
+    return at, min(int(partition), INT_MAX), offset
 
 
 def _reach(connection: Connection, wanted: AuditFilter, begin: Position | None) -> Position | None:
