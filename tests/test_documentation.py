@@ -40,6 +40,15 @@ def test_every_make_target_that_is_named_exists() -> None:
     assert {"demo", "dev", "test", "bench"} <= named <= targets
 
 
+def test_the_readme_starts_what_its_examples_talk_to_before_they_do() -> None:
+    readme, compose = TEXTS["README.md"], (ROOT / "docker-compose.yml").read_text("utf-8")
+    curl, command = readme.index("curl -X PUT localhost:8080"), readme.index("$ tocsin ")
+    assert readme.index("$ make dev") < curl
+    assert readme.index("$ source .venv/bin/activate") < command
+    (token,) = re.findall(r"TOCSIN_API_TOKEN:-(\w+)", compose)
+    assert f"$ export TOCSIN_API_TOKEN={token}" in readme[readme.index("docker compose up") :]
+
+
 def test_every_benchmark_is_documented_and_every_one_that_is_named_exists() -> None:
     for name in NAMES:
         assert f"`{name}`" in TEXTS["docs/reference/benchmarks.md"]
