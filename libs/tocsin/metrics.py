@@ -37,7 +37,16 @@ class Metrics:
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         GCCollector(registry=registry)
+        self._measure_processes(registry)
+        self._measure_scheduler(registry)
+        self._measure_worker(registry)
+        self._measure_gateway(registry)
 
+    def exposition(self) -> bytes:
+        """All values now, in the text format of `CONTENT_TYPE`."""
+        return generate_latest(self.registry)
+
+    def _measure_processes(self, registry: CollectorRegistry) -> None:
         self.build = Gauge(
             "tocsin_build_info",
             "Always 1: the version of Tocsin and of the time zone database it computes with.",
@@ -45,16 +54,28 @@ class Metrics:
             registry=registry,
         )
         self.build.labels(version=__version__, tzdata=TZDATA_VERSION).set(1)
+        self.runs_open = Gauge(
+            "tocsin_runs_open",
+            "Unfinished runs: those in state (scheduler), those in slots (worker).",
+            registry=registry,
+        )
+        self.records_refused = Counter(
+            "tocsin_records_refused_total",
+            "Records that could not be decoded or were not valid, by topic; the log names each.",
+            ["topic"],
+            registry=registry,
+        )
+        self.alarms = Counter(
+            "tocsin_alarms_total",
+            "What an operator must look at, by the log's action: clock, foreign offsets, lag.",
+            ["action"],
+            registry=registry,
+        )
 
+    def _measure_scheduler(self, registry: CollectorRegistry) -> None:
         self.fire_lateness = BulkHistogram(
             "tocsin_fire_lateness_seconds",
             "From an occurrence's due time to the commit of its run (scheduler).",
-            buckets=_LATENESS_S,
-            registry=registry,
-        )
-        self.start_lateness = Histogram(
-            "tocsin_start_lateness_seconds",
-            "From a run's due time to its handler's start, first attempts only (worker).",
             buckets=_LATENESS_S,
             registry=registry,
         )
@@ -84,6 +105,25 @@ class Metrics:
             buckets=_TRANSACTION_S,
             registry=registry,
         )
+        self.occurrences = Counter(
+            "tocsin_occurrences_total",
+            "Occurrences accounted, by what became of them: emitted, skipped, missed (scheduler).",
+            ["result"],
+            registry=registry,
+        )
+        self.runs_dead = Counter(
+            "tocsin_runs_dead_total",
+            "Runs that used up their attempts or failed for good (scheduler).",
+            registry=registry,
+        )
+
+    def _measure_worker(self, registry: CollectorRegistry) -> None:
+        self.start_lateness = Histogram(
+            "tocsin_start_lateness_seconds",
+            "From a run's due time to its handler's start, first attempts only (worker).",
+            buckets=_LATENESS_S,
+            registry=registry,
+        )
         self.run = Histogram(
             "tocsin_run_seconds",
             "An attempt from its handler's start to its end (worker).",
@@ -96,35 +136,8 @@ class Metrics:
             ["kind", "handler"],
             registry=registry,
         )
-        self.occurrences = Counter(
-            "tocsin_occurrences_total",
-            "Occurrences accounted, by what became of them: emitted, skipped, missed (scheduler).",
-            ["result"],
-            registry=registry,
-        )
-        self.runs_open = Gauge(
-            "tocsin_runs_open",
-            "Unfinished runs: those in state (scheduler), those in slots (worker).",
-            registry=registry,
-        )
-        self.runs_dead = Counter(
-            "tocsin_runs_dead_total",
-            "Runs that used up their attempts or failed for good (scheduler).",
-            registry=registry,
-        )
-        self.records_refused = Counter(
-            "tocsin_records_refused_total",
-            "Records that could not be decoded or were not valid, by topic; the log names each.",
-            ["topic"],
-            registry=registry,
-        )
-        self.alarms = Counter(
-            "tocsin_alarms_total",
-            "What an operator must look at, by the log's action: clock, foreign offsets, lag.",
-            ["action"],
-            registry=registry,
-        )
 
+    def _measure_gateway(self, registry: CollectorRegistry) -> None:
         self.projection_records = Counter(
             "tocsin_projection_records_total",
             "Records written to the read model (gateway).",
@@ -142,7 +155,3 @@ class Metrics:
             buckets=_REQUEST_S,
             registry=registry,
         )
-
-    def exposition(self) -> bytes:
-        """All values now, in the text format of `CONTENT_TYPE`."""
-        return generate_latest(self.registry)
