@@ -154,6 +154,7 @@ class Gateway:
             audit_trail=trail,
             audit_log=AuditReads(database),
             handler_checks=options.handler_checks,
+            cors_origins=frozenset(options.cors_origins),
         )
         self.app = build_app(context, metrics, __version__, options.cors_origins)
 

@@ -48,6 +48,60 @@ def test_this_machine_has_several_names(http: httpx.Client, host: str) -> None:
     assert http.get("/v1/jobs", headers={"Host": host}).status_code == 200
 
 
+EVIL = "https://evil.example"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": EVIL},
+        {"Origin": "null"},
+        {"Origin": "http://localhost.evil.example"},
+        {"Origin": "http://[evil"},
+        {"Origin": EVIL, "Sec-Fetch-Site": "same-origin"},
+        {"Sec-Fetch-Site": "cross-site"},
+    ],
+)
+def test_a_page_of_another_site_commands_nothing(
+    http: httpx.Client, headers: dict[str, str]
+) -> None:
+    """A browser sends a POST without a body for it, and asks nobody."""
+    http.put("/v1/jobs/a", json=job())
+    answer = http.post("/v1/jobs/a/pause", headers=headers)
+
+    assert (answer.status_code, answer.json()["type"]) == (403, "/problems/forbidden")
+    assert http.get("/v1/jobs/a").json()["status"] == "active"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://localhost:8080", "Sec-Fetch-Site": "same-origin"},
+        {"Origin": "http://127.0.0.1:3000", "Sec-Fetch-Site": "cross-site"},
+        {"Origin": "http://[::1]:3000"},
+        {"Sec-Fetch-Site": "none"},
+        {"Sec-Fetch-Site": "same-origin"},
+    ],
+)
+def test_a_page_of_this_machine_may_ask(http: httpx.Client, headers: dict[str, str]) -> None:
+    assert http.get("/v1/jobs", headers=headers).status_code == 200
+
+
+def test_a_page_that_the_settings_name_may_ask(tmp_path: Path) -> None:
+    options = msgspec.structs.replace(PATIENT, cors_origins=("https://ops.example",))
+    with Harness(tmp_path, options) as harness:
+        named = {"Origin": "https://ops.example", "Sec-Fetch-Site": "cross-site"}
+
+        assert harness.http.get("/v1/jobs", headers=named).status_code == 200
+        assert harness.http.get("/v1/jobs", headers={"Origin": EVIL}).status_code == 403
+
+
+def test_with_a_token_its_holder_decides_which_page_asks(guarded: httpx.Client) -> None:
+    headers = {"Authorization": "Bearer s3cret", "Origin": EVIL, "Sec-Fetch-Site": "cross-site"}
+
+    assert guarded.get("/v1/jobs", headers=headers).status_code == 200
+
+
 def test_a_tenant_sees_only_its_own(harness: Harness) -> None:
     acme = {"Tocsin-Tenant": "acme"}
     harness.http.put("/v1/jobs/a", json=job(), headers=acme)

@@ -6,9 +6,11 @@ The endpoints that are asked most call them themselves: each dependency costs a 
 millisecond.
 """
 
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Annotated, NamedTuple
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
@@ -70,6 +72,7 @@ class Context(NamedTuple):
     audit_trail: AuditTrail
     audit_log: AuditReads
     handler_checks: HandlerChecks
+    cors_origins: frozenset[str]
 
 
 def context_of(request: Request) -> Context:
@@ -98,7 +101,7 @@ async def _authenticated(request: Request) -> Identity:
     except (NotReady, IssuerUnavailable) as error:
         raise Problem(Kind.NOT_READY, str(error)) from None
     if identity is LOOPBACK:
-        _check_loopback(request)
+        _check_loopback(request, context.cors_origins)
     _check_rate(context, identity.actor)
     return identity
 
@@ -168,14 +171,36 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _check_loopback(request: Request) -> None:
-    """A page in a browser must not reach the API by a name that it has made to resolve here."""
+def _check_loopback(request: Request, cors_origins: AbstractSet[str]) -> None:
+    """A page in a browser must not reach the API by a name that it has made to resolve here, nor
+    command it without reading the answer, for which a browser asks nobody."""
     host = request.url.hostname or ""
     if not is_loopback(host):
         raise Problem(
             Kind.FORBIDDEN,
             "without tokens the gateway answers only to localhost and 127.0.0.1",
         )
+    if _is_of_foreign_page(request, cors_origins):
+        raise Problem(
+            Kind.FORBIDDEN,
+            "without tokens the gateway answers no page of another site; TOCSIN_CORS_ORIGINS names "
+            "those that may ask",
+        )
+
+
+def _is_of_foreign_page(request: Request, cors_origins: AbstractSet[str]) -> bool:
+    """By what browsers say of the page that asks (Fetch Standard §3.2, Fetch Metadata §2.4)."""
+    origin = request.headers.get("Origin")
+    if origin is None:
+        return request.headers.get("Sec-Fetch-Site") == "cross-site"
+    return origin not in cors_origins and not _is_of_loopback(origin)
+
+
+def _is_of_loopback(origin: str) -> bool:
+    try:
+        return is_loopback(urlsplit(origin).hostname or "")
+    except ValueError:
+        return False
 
 
 def _check_role(request: Request, identity: Identity) -> None:
