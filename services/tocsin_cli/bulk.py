@@ -51,7 +51,7 @@ def _slices(
 ) -> "Bulk":
     import msgspec
 
-    from tocsin.client import TocsinError
+    from tocsin.client import ApiError, TocsinError
 
     done, left = 0, matched
     refused: tuple[dict[str, str], ...] = ()
@@ -62,6 +62,7 @@ def _slices(
             part = ask(matching, expect=left, limit=SLICE, cursor=cursor)
         except TocsinError as error:
             failure = explain(error)
+            done += error.done or 0 if isinstance(error, ApiError) else 0
             if failure is None or not done:
                 raise
             told = f"{done:,} of {matched:,} are done, in their order; then: {failure.sentence}"

@@ -87,6 +87,50 @@ def test_a_trigger_is_repeated_under_the_key_of_the_first(failure: Any) -> None:
     assert another[0].headers["Idempotency-Key"] != keys[0]
 
 
+HALTED = (503, {**PROBLEM, "type": "/problems/not-durable", "detail": "1 of 3 are done", "done": 1})
+
+
+@pytest.mark.parametrize("failure", [LOST, httpx.ReadTimeout("timed out"), HALTED, (502, {})])
+@pytest.mark.parametrize("name", ["bulk_jobs", "bulk_runs", "create_token"])
+def test_of_what_the_gateway_keeps_no_answer_is_asked_once(name: str, failure: Any) -> None:
+    """A second try would be refused, and its refusal hide what the first has done."""
+    client, sent = client_of([failure, (409, {"type": "/problems/count", "detail": "not 3"})])
+    with pytest.raises((Unavailable, Unreachable)) as caught:
+        ask_once(client, name)
+
+    assert len(sent) == 1
+    assert "Idempotency-Key" not in sent[0].headers
+    if failure is HALTED:
+        assert isinstance(caught.value, Unavailable)
+        assert (caught.value.done, "1 of 3 are done" in str(caught.value)) == (1, True)
+    if isinstance(failure, httpx.TransportError):
+        assert "is not known" in str(caught.value)
+
+
+@pytest.mark.parametrize("failure", [REFUSED, (429, {}), (503, {"type": "/problems/not-ready"})])
+@pytest.mark.parametrize("name", ["bulk_jobs", "bulk_runs", "create_token"])
+def test_it_is_asked_again_where_nothing_was_done(name: str, failure: Any) -> None:
+    client, sent = client_of([failure, (404, {"detail": "no"})])
+    with pytest.raises(NotFound):
+        ask_once(client, name)
+    assert len(sent) == 2
+
+
+def test_counting_is_tried_again() -> None:
+    client, _ = client_of([LOST, (200, {"matched": 3})])
+
+    assert client.bulk_jobs("pause", {}).matched == 3
+
+
+def ask_once(client: Client, name: str) -> object:
+    match name:
+        case "bulk_jobs":
+            return client.bulk_jobs("pause", {}, expect=3)
+        case "bulk_runs":
+            return client.bulk_runs("cancel", {}, expect=3)
+    return client.create_token("ci", "viewer")
+
+
 def test_what_exists_or_has_ended_is_not_in_flight() -> None:
     client, sent = client_of([(409, {"type": "/problems/exists", "detail": "the job exists"})])
     with pytest.raises(Conflict, match="exists"):

@@ -15,6 +15,9 @@ from tests.gateway.harness import PATIENT, Harness
 from tests.gateway.test_operations import died
 from tocsin.model.keys import JobKey
 from tocsin.model.runs import Run
+from tocsin_gateway.commands import bulk_commands
+from tocsin_gateway.commands.errors import NotDurable
+from tocsin_gateway.commands.job_batches import JobBatches
 
 AT = 1_790_000_000_000
 TEAM_X = {"tag": "team:x"}
@@ -157,6 +160,29 @@ def test_b154_where_kafka_goes_away_it_says_how_far_it_came(tmp_path: Path) -> N
 
         assert (status, problem["type"]) == (503, "/problems/not-durable")
         assert problem["detail"].startswith("0 of 1 are done")
+        assert problem["done"] == 0
+
+
+def test_where_kafka_goes_away_between_batches_those_before_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_commands, "_BATCH", 2)
+    with Harness(tmp_path) as harness:
+        for name in "abcd":
+            harness.http.put(f"/v1/jobs/{name}", json=job())
+        act, batches = JobBatches.act, list[object]()
+
+        async def fails_at_the_second(self: JobBatches, *asked: Any) -> Any:
+            batches.append(asked)
+            if len(batches) == 2:
+                raise NotDurable("Kafka has not acknowledged")
+            return await act(self, *asked)
+
+        monkeypatch.setattr(JobBatches, "act", fails_at_the_second)
+        status, problem = bulk(harness.http, "jobs", action="delete", filter={}, expect=4)
+
+        assert (status, problem["done"]) == (503, 2)
+        assert listed(harness.http) == ["c", "d"]
 
 
 class TestRuns:

@@ -28,8 +28,9 @@ _UNSET: Final = object()
 class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """One request, and what its answer is read as (None: it has no body that matters).
 
-    repeatable: it may stand twice; anything else is sent with an idempotency key. timeout: seconds
-    that the answer may take, where that is not the client's.
+    repeatable: it may stand twice; anything else is sent with an idempotency key, or where the
+    gateway keeps no answer to it (`is_kept`) once only, unless it certainly had no effect. timeout:
+    seconds that the answer may take, where that is not the client's.
     """
 
     method: str
@@ -40,6 +41,7 @@ class Call(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     media_type: str = _JSON
     headers: Mapping[str, str] = {}
     repeatable: bool = True
+    is_kept: bool = True
     timeout: float | None = None
 
 

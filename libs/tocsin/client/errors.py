@@ -24,6 +24,7 @@ class ProblemDetails(Value, frozen=True, forbid_unknown_fields=False):
     detail: str = ""
     errors: tuple[FieldError, ...] = ()
     request_id: str = ""
+    done: int | None = None
 
 
 class TocsinError(Exception):
@@ -54,6 +55,11 @@ class ApiError(TocsinError):
     def errors(self) -> tuple[FieldError, ...]:
         """The fields that are wrong, if it was that."""
         return self.problem.errors
+
+    @property
+    def done(self) -> int | None:
+        """Of how many jobs or runs a bulk command that ended early has said that they are done."""
+        return self.problem.done
 
 
 class Invalid(ApiError):

@@ -1,8 +1,9 @@
 """One call and its repetitions, without I/O: what to send, and what to make of what comes back.
 
 Every call is tried again where it certainly had no effect. Where that is not known, what may stand
-twice is sent again, and the rest too, because it carries an idempotency key: the gateway answers
-what it has answered before.
+twice is sent again, and most of the rest too, because it carries an idempotency key: the gateway
+answers what it has answered before. Of bulk commands and new tokens it keeps no answer: those are
+not sent again.
 """
 
 import random
@@ -25,6 +26,8 @@ IDEMPOTENCY_KEY: Final = "Idempotency-Key"
 
 _AGAIN: Final = frozenset({429, 502, 503, 504})
 _IN_FLIGHT: Final = "/problems/in-flight"
+_NOT_READY: Final = "/problems/not-ready"
+_NEVER_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _FIRST_PAUSE_S: Final = 0.2
 _LONGEST_PAUSE_S: Final = 5.0
 _FIRST_LOOK_S: Final = 0.05
@@ -53,8 +56,11 @@ class Exchange(Generic[T]):
         Raises `Unreachable`, and the `ApiError` that fits the answer.
         """
         self._tried += 1
-        has_more_tries = self._tried <= self._retries
+        may_again = self._call.repeatable or self._call.is_kept or had_no_effect(outcome)
+        has_more_tries = self._tried <= self._retries and may_again
         if isinstance(outcome, httpx.TransportError):
+            if not may_again:
+                raise lost(self.request, outcome) from outcome
             if not has_more_tries:
                 raise unreachable(self.request, outcome) from outcome
             return pause_before(self._tried)
@@ -102,7 +108,7 @@ def _headers(call: Call[T]) -> Mapping[str, str]:
     headers = dict(call.headers)
     if call.body is not None:
         headers["Content-Type"] = call.media_type
-    if not call.repeatable:
+    if not call.repeatable and call.is_kept:
         headers[IDEMPOTENCY_KEY] = str(uuid4())
     return headers
 
@@ -123,6 +129,13 @@ def is_passing(answer: httpx.Response) -> bool:
     return answer.status_code == 409 and problem_of(answer).type == _IN_FLIGHT
 
 
+def had_no_effect(outcome: httpx.Response | httpx.TransportError) -> bool:
+    """Whether the gateway certainly did nothing of what was asked."""
+    if isinstance(outcome, httpx.TransportError):
+        return isinstance(outcome, _NEVER_SENT)
+    return outcome.status_code == 429 or problem_of(outcome).type == _NOT_READY
+
+
 def _asked_for(answer: httpx.Response) -> float:
     """The seconds that the gateway asks to be left alone for, if they are few."""
     text = answer.headers.get("Retry-After", "")
@@ -140,4 +153,12 @@ def unreachable(request: httpx.Request, error: httpx.TransportError) -> Unreacha
     return Unreachable(
         f"{request.url.host}:{request.url.port or 80} does not answer: {error}; "
         "is the gateway running? (TOCSIN_GATEWAY_URL)"
+    )
+
+
+def lost(request: httpx.Request, error: httpx.TransportError) -> Unreachable:
+    """The error for a call without an answer that must not be sent again."""
+    return Unreachable(
+        f"{request.url.host}:{request.url.port or 80} gave no answer: {error}; how much of this "
+        "was done is not known, so it was not tried again: look before you repeat it"
     )

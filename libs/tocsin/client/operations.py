@@ -80,7 +80,8 @@ def bulk_jobs(
 
     expect: how many they are, else `Conflict`; None = only count. limit: deal with so many of them;
     the answer's `next_cursor` as `cursor` goes on behind those, `expect` then being how many are
-    left.
+    left. Where it ends early, what it did stays done: `Unavailable.done`, as far as that is known;
+    it is not tried again, since then another number would match.
     """
     return _bulk("jobs", action, matching, {"expect": expect, "limit": limit, "cursor": cursor})
 
@@ -110,11 +111,19 @@ def create_token(
     all_tenants: bool = False,
     expires_time: datetime | None = None,
 ) -> Call[models.NewToken]:
-    """Make a token for the client's tenant or for all; its secret is in the answer, once."""
+    """Make a token for the client's tenant or for all; its secret is in the answer, once. A call
+    that got no answer is not tried again: the token may exist, and another call be refused."""
     body: JsonObject = {"name": name, "role": role}
     body |= {"tenant": None} if all_tenants else {}
     body |= {} if expires_time is None else {"expires_time": to_json(expires_time)}
-    return Call(method="POST", path="/v1/tokens", kind=models.NewToken, body=body, repeatable=False)
+    return Call(
+        method="POST",
+        path="/v1/tokens",
+        kind=models.NewToken,
+        body=body,
+        repeatable=False,
+        is_kept=False,
+    )
 
 
 def revoke_token(name: str) -> Call[Nothing]:
@@ -133,5 +142,6 @@ def _bulk(
         kind=models.Bulk,
         body=body,
         repeatable=part["expect"] is None,
+        is_kept=False,
         timeout=_MANY_S,
     )

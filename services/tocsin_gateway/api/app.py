@@ -126,7 +126,7 @@ def problem_of(error: Exception) -> Problem:
         case Problem():
             return error
         case errors.CommandError():
-            return Problem(_COMMAND_PROBLEMS[type(error)], str(error))
+            return Problem(_COMMAND_PROBLEMS[type(error)], str(error), done=error.done)
         case InvalidJob():
             return invalid(Kind.INVALID_JOB, error.errors)
         case InvalidSignal():

@@ -51,7 +51,7 @@ class Kind(Enum):
 
 
 class Problem(Exception):
-    """Ends a request with this answer."""
+    """Ends a request with this answer. done: how many a command for many has dealt with."""
 
     def __init__(
         self,
@@ -59,11 +59,13 @@ class Problem(Exception):
         detail: str,
         errors: Sequence[FieldError] = (),
         headers: Mapping[str, str] | None = None,
+        done: int | None = None,
     ) -> None:
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
         self.errors = tuple(errors)
+        self.done = done
         self.headers = dict(headers or {})
         if kind.status == HTTPStatus.SERVICE_UNAVAILABLE or kind is Kind.IN_FLIGHT:
             self.headers.setdefault("Retry-After", "2")
@@ -77,6 +79,7 @@ class Problem(Exception):
             "status": self.kind.status,
             "detail": self.detail,
             **({"errors": list(errors)} if errors else {}),
+            **({} if self.done is None else {"done": self.done}),
             "request_id": request_id,
         }
 

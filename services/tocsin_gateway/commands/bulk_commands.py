@@ -100,7 +100,7 @@ class BulkCommands:
             try:
                 errors = await self._batches.act(caller, action, batch)
             except (NotDurable, Unconfirmed) as error:
-                raise _halted(error, done * _BATCH, len(meant)) from error
+                raise _halted(error, done * _BATCH - len(refused), len(meant)) from error
             refused += [Refusal(name=key.job_id, detail=str(e)) for key, e in errors.items()]
         return _bulk(found, meant, refused, lambda key: write_cursor("bulk jobs", (key.job_id,)))
 
@@ -175,7 +175,9 @@ def _bulk(
 
 
 def _halted(error: NotDurable | Unconfirmed, done: int, of: int) -> NotDurable | Unconfirmed:
-    return type(error)(f"{done:,} of {of:,} are done; {error}")
+    halted = type(error)(f"{done:,} of {of:,} are done; {error}")
+    halted.done = done
+    return halted
 
 
 def _place_of_run(name: str) -> str:

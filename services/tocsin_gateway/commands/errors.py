@@ -24,7 +24,10 @@ CommandError
 
 
 class CommandError(Exception):
-    """The message is a sentence for the person who gave the command."""
+    """The message is a sentence for the person who gave the command. done: of a command for many,
+    how many are certainly dealt with."""
+
+    done: int | None = None
 
 
 class NotDurable(CommandError):
