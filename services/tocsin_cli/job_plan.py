@@ -1,15 +1,19 @@
 """Jobs that live in a file, compared with those that are stored, and made so."""
 
 import difflib
-from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 import yaml
 
-from tocsin.client import Client, Job, NotFound
+from tocsin.client import Client, Job, NotFound, TocsinError
 from tocsin.model.strict_json import JsonObject
-from tocsin_cli.failures import INVALID, CommandFailed
+from tocsin_cli.failures import INVALID, CommandFailed, explain
 from tocsin_cli.job_files import Definition
+from tocsin_cli.progress import counting_down
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 Action = Literal["create", "update", "delete", "keep"]
 
@@ -49,7 +53,7 @@ def plan(
     wanted go. Raises CommandFailed where a job that is wanted does not have it."""
     if prune is not None:
         _check_tags(wanted, *prune)
-    changes = [_change(tocsin, job_id, definition) for job_id, definition in wanted]
+    changes = each_of(wanted, lambda one: _change(tocsin, *one), "comparing")
     if prune is not None:
         kept = {job_id for job_id, _ in wanted}
         stored = tocsin.list(tags=dict([prune]))
@@ -60,16 +64,45 @@ def plan(
 def carry_out(tocsin: Client, changes: Iterable[Change]) -> None:
     """Make it so, each job only as it was seen. Raises the client's errors, `Conflict` where
     somebody else was faster."""
-    for change in changes:
-        if change.action == "delete":
-            tocsin.delete(change.job_id, if_revision=change.revision)
-        elif change.action != "keep":
-            tocsin.put(
-                change.job_id,
-                change.wanted,
-                if_revision=change.revision,
-                if_absent=change.revision is None,
-            )
+    each_of(
+        [change for change in changes if change.action != "keep"],
+        lambda change: _carry_out(tocsin, change),
+        "writing",
+    )
+
+
+def each_of(jobs: Sequence[T], do: Callable[[T], R], doing: str) -> list[R]:
+    """What `do` makes of each; of several with a bar on a terminal. Raises what `do` raises, of
+    several CommandFailed, which says how many are dealt with."""
+    if len(jobs) < 2:
+        return [do(job) for job in jobs]
+    found = list[R]()
+    with counting_down(doing, "jobs") as tell:
+        for job in jobs:
+            tell(len(jobs) - len(found))
+            try:
+                found.append(do(job))
+            except TocsinError as error:
+                failure = explain(error)
+                if failure is None:
+                    raise
+                told = (
+                    f"{doing}: {len(found):,} of {len(jobs):,} are done; then: {failure.sentence}"
+                )
+                raise CommandFailed(told, failure.exit_code) from error
+    return found
+
+
+def _carry_out(tocsin: Client, change: Change) -> None:
+    if change.action == "delete":
+        tocsin.delete(change.job_id, if_revision=change.revision)
+        return
+    tocsin.put(
+        change.job_id,
+        change.wanted,
+        if_revision=change.revision,
+        if_absent=change.revision is None,
+    )
 
 
 def _change(tocsin: Client, job_id: str, definition: Definition) -> Change:

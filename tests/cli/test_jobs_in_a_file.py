@@ -1,11 +1,13 @@
 """Jobs that live in a file: what changes, and making it so."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Tocsin
 from tests.gateway.harness import Harness
+from tocsin.client import Client, Job, Unreachable
 
 JOBS = """
 - job_id: a
@@ -90,6 +92,36 @@ def test_the_file_says_whose_jobs_are_meant(tocsin: Tocsin, file: Path) -> None:
     assert listed(tocsin) == []
     assert listed(tocsin, "--tenant", "acme") == ["a", "b"]
     assert tocsin("job", "put", "-f", "jobs.yaml", "--diff", "--tenant", "other").code == 2
+
+
+def test_the_file_says_so_also_where_it_is_just_put(tocsin: Tocsin, file: Path) -> None:
+    file.write_text(JOBS.replace("job_id: a", "job_id: a\n  tenant: acme"))
+    assert tocsin("job", "put", "-f", "jobs.yaml").code == 0
+
+    assert listed(tocsin) == []
+    assert listed(tocsin, "--tenant", "acme") == ["a", "b"]
+    assert tocsin("job", "put", "-f", "jobs.yaml", "--tenant", "other").code == 2
+
+
+@pytest.mark.parametrize("options", [(), ("--diff",)])
+def test_what_fails_in_the_middle_says_how_far_it_came(
+    tocsin: Tocsin, file: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    put = Client.put
+
+    def fails_at_b(
+        self: Client, job_id: str, *rest: Any, dry_run: bool = False, **more: Any
+    ) -> Job:
+        if job_id == "b" and not dry_run:
+            raise Unreachable("the gateway does not answer")
+        return put(self, job_id, *rest, dry_run=dry_run, **more)
+
+    monkeypatch.setattr(Client, "put", fails_at_b)
+    said = tocsin("job", "put", "-f", "jobs.yaml", *options)
+
+    assert said.code == 3
+    assert "1 of 2 are done; then: the gateway does not answer" in said.err
+    assert listed(tocsin) == ["a"]
 
 
 def test_a_wrong_job_stops_all(tocsin: Tocsin, file: Path) -> None:

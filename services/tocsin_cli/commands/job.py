@@ -58,6 +58,7 @@ def _put(
     """Create a job, or replace it; or make the jobs of a file so."""
     from tocsin_cli import job_files as files
     from tocsin_cli.connection import gateway
+    from tocsin_cli.job_plan import each_of, file_tenant
     from tocsin_cli.job_views import job_views
     from tocsin_cli.output import show
 
@@ -82,13 +83,18 @@ def _put(
     if diff or prune is not None:
         _make_so(context, wanted, show_diff=diff, prune=prune, dry_run=dry_run)
         return
-    conditions = {"if_absent": if_absent, "dry_run": dry_run}
-    with gateway(invocation_of(context)) as tocsin:
-        jobs = [
-            tocsin.put(name, job, if_revision=if_revision, **conditions) for name, job in wanted
-        ]
+    invocation = invocation_of(context)
+    invocation.tenant = file_tenant((job for _, job in wanted), invocation.tenant)
+    with gateway(invocation) as tocsin:
+        jobs = each_of(
+            wanted,
+            lambda one: tocsin.put(
+                *one, if_revision=if_revision, if_absent=if_absent, dry_run=dry_run
+            ),
+            "checking" if dry_run else "writing",
+        )
     answer = jobs[0] if len(jobs) == 1 else jobs
-    show(invocation_of(context).output, answer, lambda: job_views(jobs))
+    show(invocation.output, answer, lambda: job_views(jobs))
 
 
 def _make_so(
