@@ -1,5 +1,6 @@
 """TLS and proxies of handler `http`."""
 
+import asyncio
 import ssl
 
 import pytest
@@ -87,6 +88,55 @@ def test_a_request_may_go_through_a_proxy_whose_password_is_a_secret() -> None:
         assert request.headers["Host"] == "api.example"
         given = BasicAuth.decode(request.headers["Proxy-Authorization"])
         assert (given.login, given.password) == ("ada", "s3cret")
+
+    play(scenario)
+
+
+def test_a_proxy_that_refuses_is_told_without_its_password() -> None:
+    """Its URL spells the password another way than the secret does."""
+
+    async def scenario(site: Server, client: HttpHandler) -> None:
+        async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 407 not p%40ss%2Fw%C3%B6rd\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+            writer.close()
+
+        proxy = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        port = proxy.sockets[0].getsockname()[1]
+        url = f"http://ada:p@ss%2Fwörd@127.0.0.1:{port}"
+        secrets = Secrets(None, {"TOCSIN_SECRET_PROXY": url})
+        through = HttpHandler(("127.0.0.0/8",), secrets, Names("93.184.215.14"))
+        run = http_run("https://api.example/hook?token=t0p-s3cret", proxy="secret://proxy")
+        error = await fail(through, run)
+        await through.close()
+        proxy.close()
+        assert error.code == "connect"
+        assert "407" in error.message
+        for told in ("p@ss", "p%40ss", "w%C3%B6rd", "wörd", "t0p-s3cret"):
+            assert told not in error.message
+
+    play(scenario)
+
+
+@pytest.mark.parametrize(
+    "answer", [b"no HTTP at all\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"]
+)
+def test_an_answer_that_is_none_is_told_without_the_query(answer: bytes) -> None:
+    async def scenario(site: Server, client: HttpHandler) -> None:
+        async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            await writer.drain()
+            writer.close()
+
+        babbling = await asyncio.start_server(babble, "127.0.0.1", 0)
+        port = babbling.sockets[0].getsockname()[1]
+        error = await fail(client, http_run(f"http://127.0.0.1:{port}/hook?token=t0p-s3cret"))
+        babbling.close()
+        assert error.code == "connect"
+        assert "/hook" in error.message
+        assert "t0p-s3cret" not in error.message
 
     play(scenario)
 

@@ -50,7 +50,7 @@ class Client:
         except aiohttp.InvalidURL:
             raise unusable(f"{hop}: the URL cannot be used") from None
         except (aiohttp.ClientError, OSError) as error:
-            message = f"{hop}: {type(error).__name__}: {error}"
+            message = f"{hop}: {type(error).__name__}: {_said(error)}"
             failure = Error(code="connect", message=message, permanent=not way.retries)
             raise HandlerFailed(failure) from error
         except ValueError as error:  # after ClientError: a bad certificate is both
@@ -84,3 +84,11 @@ class Client:
             headers={"User-Agent": f"tocsin/{__version__}", "Accept-Encoding": "identity"},
             skip_auto_headers=("Content-Type",),
         )
+
+
+def _said(error: Exception) -> str:
+    """What an error says, without the URL that aiohttp puts into those about answers: that of a
+    proxy holds its password, others may hold a token in their query."""
+    if isinstance(error, aiohttp.ClientResponseError):
+        return f"{error.status} {error.message}"
+    return str(error)

@@ -150,10 +150,17 @@ class Exchange:
     def _proxy(self, text: str) -> URL:
         url = URL(self._disclosure.resolve(text))
         if url.password:
-            self._disclosure.note(url.password)
+            self._note_proxy(url)
         if url.scheme != "http" or not url.host:
             raise unusable("proxy: write http://HOST:PORT; requests to https pass through it too")
         return url
+
+    def _note_proxy(self, url: URL) -> None:
+        """The password, as the header says it and in both spellings that a URL has for it."""
+        for spelling in (url.password, url.raw_password):
+            self._disclosure.note(spelling or "")
+        pair = f"{url.user or ''}:{url.password}"
+        self._disclosure.note(base64.b64encode(pair.encode("latin-1", "replace")).decode())
 
     def _without_secrets(self, failed: HandlerFailed) -> HandlerFailed:
         error = failed.error
