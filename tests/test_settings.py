@@ -161,6 +161,7 @@ LABEL = "write 1 to 63 of a-z, 0-9 and '-', beginning with a letter or digit"
             "10.0.0.1/8",
             "'10.0.0.1/8' is neither a network such as 10.1.0.0/16 nor a host such as i.example",
         ),
+        ("HTTP_ALLOW", "10.1", "'10.1' is part of an address; write a network: 10.1.0.0/16"),
         ("SECRETS_DIR", "nowhere", "there is no such folder"),
         ("CLUSTERS", "nowhere.yaml", "there is no such file"),
         ("KUBERNETES", "nowhere", "there is no such file"),

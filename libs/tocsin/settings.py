@@ -95,6 +95,8 @@ def _http_allow(text: str) -> tuple[str, ...]:
             raise ValueError(
                 f"{item!r} is neither a network such as 10.1.0.0/16 nor a host such as i.example"
             )
+        if not _is_network(item) and item.strip(".").rpartition(".")[2].isdigit():
+            raise ValueError(f"{item!r} is part of an address; write a network: 10.1.0.0/16")
     return items
 
 

@@ -131,6 +131,7 @@ def test_networks_and_host_suffixes_can_be_allowed(allow: str, host: str, addres
         ("internal.example", "internal.example.evil.test", "10.0.0.1"),
         ("127.0.0.1", "h", "127.0.0.2"),
         ("", "h", "127.0.0.1"),
+        ("0x1", "127.0x1", "127.0.0.1"),
     ],
 )
 def test_an_exception_is_no_wider_than_it_says(allow: str, host: str, address: str) -> None:
@@ -142,6 +143,12 @@ def test_an_exception_is_no_wider_than_it_says(allow: str, host: str, address: s
 )
 def test_a_wrong_exception_is_a_sentence_at_the_start(item: str) -> None:
     with pytest.raises(ValueError, match="TOCSIN_HTTP_ALLOW"):
+        Guard([item])
+
+
+@pytest.mark.parametrize("item", ["10.1", "0.1", ".1", "1", "svc.10.", "10.1.2"])
+def test_part_of_an_address_is_no_host_suffix(item: str) -> None:
+    with pytest.raises(ValueError, match=r"TOCSIN_HTTP_ALLOW.*write a network"):
         Guard([item])
 
 

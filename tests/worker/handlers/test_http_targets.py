@@ -1,6 +1,9 @@
 """Handler `http` calls nothing inside the network that its worker stands in."""
 
+import socket
+
 import pytest
+from aiohttp.abc import ResolveResult
 
 from tests.worker.handlers.http_support import (
     Names,
@@ -74,6 +77,27 @@ def test_b176_an_internal_target_is_refused_behind_a_proxy_too(host: str) -> Non
         assert site.received == []
 
     play(scenario, resolver=Names("10.1.2.3"))
+
+
+class NoNames(Names):
+    """Knows nothing."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        raise OSError("no such name")
+
+
+def test_behind_a_proxy_a_name_that_the_worker_does_not_know_needs_a_suffix() -> None:
+    async def scenario(site: Server, client: HttpHandler) -> None:
+        proxy = f"http://127.0.0.1:{site.port}"
+        await succeed(client, http_run("http://api.svc.example/", proxy=proxy))
+        error = await fail(client, http_run("http://hidden.example/", proxy=proxy))
+        assert (error.code, error.permanent) == ("target_refused", False)
+        assert "hidden.example" in error.message
+        assert [request.headers["Host"] for request in site.received] == ["api.svc.example"]
+
+    play(scenario, allow=("127.0.0.0/8", "svc.example"), resolver=NoNames())
 
 
 def test_b176_a_proxy_is_a_target_like_another() -> None:

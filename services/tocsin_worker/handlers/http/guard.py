@@ -8,7 +8,7 @@ shared, unspecified, …), multicast, and the one metadata address that is publi
 that carries an IPv4 one is judged by that.
 
 `TOCSIN_HTTP_ALLOW` lists exceptions: networks (`10.1.0.0/16`, `::1`) and host suffixes
-(`internal.example` stands for itself and `*.internal.example`).
+(`internal.example` stands for itself and `*.internal.example`, and never for an address).
 """
 
 import asyncio
@@ -97,11 +97,15 @@ class Guard:
             if "/" in item or ":" in item or not _SUFFIX.fullmatch(item.strip(".")):
                 message = f"{SETTING}: {item!r} is neither a network nor a host suffix ({error})"
                 raise ValueError(message) from None
-            self._suffixes.append("." + item.strip("."))
+            suffix = "." + item.strip(".")
+            if suffix.rpartition(".")[2].isdigit():
+                message = f"{SETTING}: {item!r} is part of an address; write a network: 10.1.0.0/16"
+                raise ValueError(message) from None
+            self._suffixes.append(suffix)
 
     def permits(self, host: str, address: Address) -> bool:
         """Whether a request to `host` may connect to `address`."""
-        if ("." + host.lower().rstrip(".")).endswith(tuple(self._suffixes)):
+        if self._permits_name(host):
             return True
         if any(address in network for network in self._networks):
             return True
@@ -109,6 +113,12 @@ class Guard:
         if inner is not None:
             return self.permits(host, inner)
         return _is_public(address)
+
+    def _permits_name(self, host: str) -> bool:
+        """By a suffix, which means names only: `host` may be an address."""
+        if not self._suffixes or _address(host) is not None:
+            return False
+        return ("." + host.lower().rstrip(".")).endswith(tuple(self._suffixes))
 
     @contextmanager
     def heading_for(self, host: str) -> Iterator[None]:
@@ -127,8 +137,14 @@ class Guard:
 
     async def examine(self, host: str, resolver: AbstractResolver | None = None) -> None:
         """For a request that a proxy will make: refuse a host that leads inside, as far as this
-        worker can tell. A name that is unknown here is left to the proxy."""
-        for text in await _addresses(host, resolver):
+        worker can tell, and a name that it does not know, unless a suffix allows it. The proxy
+        looks the name up again, and may find another address."""
+        if self._permits_name(host):
+            return
+        addresses = await _addresses(host, resolver)
+        if not addresses:
+            raise HandlerFailed(_unknown(host))
+        for text in addresses:
             address = _address(text)
             if address is None or not self.permits(host, address):
                 raise HandlerFailed(_refused(host, text))
@@ -165,6 +181,15 @@ def _refused(host: str, address: str) -> Error:
     where = host if host == address else f"{host} ({address})"
     message = f"{where} is an internal address; allow it with {SETTING} at the worker"
     return Error(code="target_refused", message=message, permanent=True)
+
+
+def _unknown(host: str) -> Error:
+    """Not permanent: a name server may have been away."""
+    message = (
+        f"{host} is unknown to this worker, so nobody can tell where a proxy would take it; "
+        f"allow it with {SETTING} at the worker"
+    )
+    return Error(code="target_refused", message=message)
 
 
 def _address(text: str) -> Address | None:
