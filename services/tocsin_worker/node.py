@@ -40,6 +40,7 @@ OUTCOMES_LINGER_MS = 10
 _RETRY_SECONDS = 2.0
 _LEAVE_SECONDS = RELEASE_SECONDS + 2
 _SPARE_MS = 2_000
+_ABORTED_SECONDS = 1.0
 _STUCK_MS = 60_000
 
 
@@ -236,7 +237,7 @@ class WorkerNode:
         if self._caught_up.is_set():
             self._reporter.stop()
             await self._writer.settle(_SPARE_MS)
-        await self._close()
+        await self._close(deadline)
         if self._error is not None:
             is_invalid = isinstance(self._error, PropertiesRefused)
             return Exit.INVALID if is_invalid else Exit.FAILED
@@ -247,8 +248,20 @@ class WorkerNode:
         left_ms = 0 if self._worker.aborted else deadline - self._timers.monotonic_ms()
         return max(left_ms, _SPARE_MS)
 
-    async def _close(self) -> None:
+    async def _close(self, deadline: int) -> None:
         self._follower.stop()
         await asyncio.to_thread(self._follower.join, _SPARE_MS / 1000)
-        await self._registry.close()
+        await self._close_handlers(deadline)
         self._producer.close()
+
+    async def _close_handlers(self, deadline: int) -> None:
+        """They may take what is left of the grace, and a moment after `stop` has been called twice:
+        they may be anyone's."""
+        closing = asyncio.ensure_future(self._registry.close())
+        aborted = asyncio.ensure_future(self._worker.when_aborted())
+        left = self._left(deadline) / 1000
+        await asyncio.wait((closing, aborted), timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        if not closing.done():
+            await asyncio.wait((closing,), timeout=_ABORTED_SECONDS if aborted.done() else 0)
+        closing.cancel()
+        aborted.cancel()

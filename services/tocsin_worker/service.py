@@ -4,8 +4,6 @@ import asyncio
 import secrets
 import signal
 import socket
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from tocsin import interpreter
 from tocsin.broker.admin import TopicAdmin
@@ -17,6 +15,7 @@ from tocsin.settings import Address, Settings
 from tocsin.timetable import TZDATA_VERSION
 from tocsin.wire.codec import schema_ids
 from tocsin.wire.topics import Topics
+from tocsin_worker import event_loop
 from tocsin_worker.concurrency import ConcurrencyLimits
 from tocsin_worker.handlers import catalogue
 from tocsin_worker.handlers.port import Equipment
@@ -30,8 +29,6 @@ from tocsin_worker.options import WorkerOptions
 LISTEN = Address("", 9102)
 
 _ADMIN_SECONDS = 5.0
-_THREADS = 32
-"""For what blocks: name resolution, mostly."""
 
 
 def run_worker(settings: Settings) -> int:
@@ -49,17 +46,10 @@ def run_worker(settings: Settings) -> int:
     admin = TopicAdmin(bootstrap, settings.kafka, timeout=_ADMIN_SECONDS)
     equipment = Equipment(options.name, settings, Secrets(settings.secrets_dir))
     registry = catalogue.registry(equipment)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_work(cluster, admin, options, registry, settings.listen or LISTEN))
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop]:
-    """uvloop where it exists: not on Windows."""
-    try:
-        import uvloop
-    except ImportError:
-        return asyncio.new_event_loop
-    return uvloop.new_event_loop
+    work = _work(cluster, admin, options, registry, settings.listen or LISTEN)
+    code = event_loop.run(work)
+    event_loop.leave_if_held_up(code)
+    return code
 
 
 async def _work(
@@ -77,7 +67,6 @@ async def _work(
     node = WorkerNode(cluster, options, registry, gauges, topic_problems)
     metrics.runs_open.set_function(lambda: node.executing)
     loop = asyncio.get_running_loop()
-    loop.set_default_executor(ThreadPoolExecutor(_THREADS, "worker"))
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, node.stop)
     version = Version(TZDATA_VERSION, schema_ids())

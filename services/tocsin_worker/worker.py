@@ -146,6 +146,10 @@ class RunWorker:
         """Do not wait for the grace to end."""
         self._aborted.set()
 
+    async def when_aborted(self) -> None:
+        """Wait for `abort`."""
+        await self._aborted.wait()
+
     async def drained(self, grace_ms: int) -> None:
         """Wait until all attempts have ended; those that have not within the grace are
         interrupted."""

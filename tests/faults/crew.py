@@ -13,6 +13,7 @@ from tocsin import clock
 
 FATAL = "tests.faults.fatal_scheduler"
 FOREIGN_JOBS = 40
+STUBBORN = "tests.faults.stubborn_worker"
 STUCK = "tests.faults.stuck_scheduler"
 
 
@@ -44,6 +45,10 @@ class Crew:
 
     def worker(self, home: str, **settings: str) -> Service:
         return self._start(home, "worker", tocsin("worker"), settings)
+
+    def stubborn_worker(self, home: str, **settings: str) -> Service:
+        """One with a handler `stubborn` that lets go of nothing."""
+        return self._start(home, "worker", [sys.executable, "-m", STUBBORN], settings)
 
     def disk(self, home: str) -> Path:
         """Where the local stores of a node are."""

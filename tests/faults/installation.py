@@ -118,6 +118,11 @@ class Installation:
         at = ScheduleFields(at=format_instant(clock.now_ms()))
         return [self._job(at, overlap="allow_all") for _ in range(number)]
 
+    def stubborn(self) -> Job:
+        """A one-off, due at once, that ends for nobody."""
+        at = ScheduleFields(at=format_instant(clock.now_ms()))
+        return self._job(at, Handler(type="stubborn"))
+
     def burst(self, number: int, in_ms: int) -> list[Job]:
         """Jobs that are due at one instant, and do nothing; no others are of high priority."""
         at = ScheduleFields(at=format_instant(clock.now_ms() + in_ms))

@@ -70,3 +70,18 @@ def test_another_worker_takes_what_has_not_begun(
     judge(installation, ledger, clock.now_ms())
     assert site.asked == Counter(ledger.attempts.keys())
     assert {attempt for attempts in ledger.attempts.values() for attempt in attempts} == {1}
+
+
+def test_a_worker_whose_handler_lets_go_of_nothing_ends_when_told_twice(
+    crew: Crew, installation: Installation, ledger: Ledger
+) -> None:
+    crew.scheduler("a")
+    worker = crew.stubborn_worker("stubborn", NODE_ID="stubborn", GRACE="1h")
+    installation.put([installation.stubborn()])
+    ledger.until(lambda: ledger.claimed_by("stubborn"), "the run is claimed")
+    worker.terminate()
+    worker.until(lambda: worker.page("/healthz/ready") is None, "has heard it")
+    worker.terminate()
+    assert worker.exit_code() == 0
+    assert worker.logged("handler_abandoned")
+    assert worker.logged("tasks_abandoned")

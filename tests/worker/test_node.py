@@ -66,6 +66,17 @@ class Gate:
         return None
 
 
+class NeverClosed(NoopHandler):
+    """Waits for ever when it is to close."""
+
+    def __init__(self) -> None:
+        self.closing = asyncio.Event()
+
+    async def close(self) -> None:
+        self.closing.set()
+        await asyncio.Event().wait()
+
+
 def fresh_run(job_id: str, priority: Priority = "normal", **fields: object) -> Run:
     """A run due now by the machine's clock."""
     now = clock.now_ms()
@@ -319,6 +330,30 @@ def test_told_a_second_time_it_does_not_wait_for_the_grace() -> None:
             running.node.stop()
             assert await running.task is Exit.DONE
         assert kinds(memory)[-1] == "failed"
+
+    play(scenario)
+
+
+def test_a_handler_that_does_not_close_has_the_grace_and_no_longer() -> None:
+    async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
+        async with worker(cluster, NeverClosed(), grace_ms=0) as running:
+            await until(lambda: running.node.waiting_for is None)
+            async with asyncio.timeout(20):
+                assert await running.stopped() is Exit.DONE
+
+    play(scenario)
+
+
+def test_told_a_second_time_it_does_not_wait_for_handlers_to_close() -> None:
+    async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
+        handler = NeverClosed()
+        async with worker(cluster, handler, grace_ms=HOUR_MS) as running:
+            await until(lambda: running.node.waiting_for is None)
+            running.node.stop()
+            await handler.closing.wait()
+            running.node.stop()
+            async with asyncio.timeout(10):
+                assert await running.task is Exit.DONE
 
     play(scenario)
 

@@ -85,7 +85,9 @@ class RunHandler(Protocol):
         """
 
     async def close(self) -> None:
-        """Let go of what is held between runs. May be called without any run before, and twice."""
+        """Let go of what is held between runs. May be called without any run before, and twice.
+        When the worker ends, all handlers close at the same time, in what is left of the grace; one
+        that takes longer is cancelled, and left behind if it ignores that."""
 
 
 @runtime_checkable

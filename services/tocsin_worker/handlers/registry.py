@@ -1,5 +1,6 @@
 """Which handler executes which type."""
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from inspect import iscoroutinefunction
@@ -51,5 +52,28 @@ class Registry:
                     )
 
     async def close(self) -> None:
-        for handler in self._handlers.values():
-            await handler.close()
+        """Let all handlers close, at the same time. What one raises is logged. When this is
+        cancelled, those that have not closed yet are, and are not waited for."""
+        closing = [asyncio.ensure_future(_closed(each)) for each in self._handlers.values()]
+        try:
+            if closing:
+                await asyncio.wait(closing)
+        finally:
+            for one in closing:
+                one.cancel()
+
+
+async def _closed(handler: RunHandler) -> None:
+    try:
+        await handler.close()
+    except asyncio.CancelledError:
+        LOG.warning(
+            "handler %s did not close in time",
+            handler.type,
+            extra={"action": "handler_not_closed"},
+        )
+        raise
+    except Exception:
+        LOG.exception(
+            "handler %s could not close", handler.type, extra={"action": "handler_not_closed"}
+        )

@@ -1,12 +1,14 @@
 """One handler for each type, and a failure for every other."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import cast
 
 import pytest
 
+from tocsin.model.runs import Run
 from tocsin_worker.handlers.noop import NoopHandler
-from tocsin_worker.handlers.port import HandlerFailed, RunHandler
+from tocsin_worker.handlers.port import Context, HandlerFailed, RunHandler, Success
 from tocsin_worker.handlers.registry import Registry
 
 
@@ -56,6 +58,57 @@ def test_handlers_prepare_themselves_once_and_trouble_stops_nothing(
         asyncio.run(Registry([handler]).open())
         assert handler.opened == 1
     assert "handler noop could not prepare itself" in caplog.text
+
+
+class Closing:
+    """A handler that does what it is given when it is closed."""
+
+    def __init__(self, kind: str, does: Callable[[], Awaitable[None]]) -> None:
+        self.type = kind
+        self._does = does
+        self.closed = False
+
+    async def execute(self, run: Run, context: Context) -> Success:
+        return Success()
+
+    async def close(self) -> None:
+        await self._does()
+        self.closed = True
+
+
+async def nothing() -> None:
+    return None
+
+
+async def trouble() -> None:
+    raise OSError("the engine is away")
+
+
+async def hang() -> None:
+    await asyncio.Event().wait()
+
+
+def test_a_handler_that_cannot_close_holds_up_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        handlers = [Closing("a", trouble), Closing("b", hang), Closing("c", nothing)]
+        closing = asyncio.ensure_future(Registry(handlers).close())
+        await asyncio.wait([closing], timeout=0.01)
+        assert [handler.closed for handler in handlers] == [False, False, True]
+        assert not closing.done()
+        closing.cancel()
+        await asyncio.wait([closing], timeout=1)
+        await asyncio.sleep(0)
+        assert closing.cancelled()
+
+    asyncio.run(main())
+    assert "handler a could not close" in caplog.text
+    assert "handler b did not close in time" in caplog.text
+
+
+def test_all_handlers_are_closed() -> None:
+    handlers = [Closing("a", nothing), Closing("b", nothing)]
+    asyncio.run(Registry(handlers).close())
+    assert all(handler.closed for handler in handlers)
 
 
 def test_what_is_no_coroutine_is_refused_at_the_start() -> None:
