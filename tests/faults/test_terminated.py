@@ -78,7 +78,7 @@ def test_a_worker_whose_handler_lets_go_of_nothing_ends_when_told_twice(
     crew.scheduler("a")
     worker = crew.stubborn_worker("stubborn", NODE_ID="stubborn", GRACE="1h")
     installation.put([installation.stubborn()])
-    ledger.until(lambda: ledger.claimed_by("stubborn"), "the run is claimed")
+    ledger.until(lambda: bool(ledger.claimed_by("stubborn")), "the run is claimed")
     worker.terminate()
     worker.until(lambda: worker.page("/healthz/ready") is None, "has heard it")
     worker.terminate()

@@ -142,15 +142,16 @@ def test_runs_are_filtered_by_status_time_handler_and_tag(harness: Harness) -> N
     assert count(handler="http") == count(job_id="no/such") == count(tag="other") == 0
 
 
-CURSORS = {
+CURSORS: dict[str, tuple[str, list[int | str]]] = {
     "/v1/jobs": ("jobs job_id", ["a"]),
     "/v1/runs": ("runs", [1, "a"]),
     "/v1/audit": ("audit", [1, 1, 1]),
 }
 """Lists with what their cursors begin with, and the kinds of what stands in them."""
 
-UNASKABLE = {int: ["-1", "9223372036854775808", "1" + "0" * 400, "1e3", "true"]} | {
-    str: [r'"\ud800"', r'"\u0000"', r'"a\udc00b"', "null"]
+UNASKABLE: dict[type, list[str]] = {
+    int: ["-1", "9223372036854775808", "1" + "0" * 400, "1e3", "true"],
+    str: [r'"\ud800"', r'"\u0000"', r'"a\udc00b"', "null"],
 }
 
 
