@@ -119,6 +119,15 @@ class TestConditions:
         assert http.delete("/v1/jobs/a", headers={"If-Match": '"77"'}).status_code == 412
         assert http.get("/v1/jobs/a").status_code == 200
 
+    def test_a_change_of_another_revision_changes_nothing(self, http: httpx.Client) -> None:
+        old = http.put("/v1/jobs/a", json=job()).headers["ETag"]
+        http.put("/v1/jobs/a", json=job(owner="me"))
+        for tag in (old, '"77"'):
+            refused = http.patch("/v1/jobs/a", json={"owner": "you"}, headers={"If-Match": tag})
+
+            assert (refused.status_code, refused.json()["type"]) == (412, "/problems/revision")
+        assert http.get("/v1/jobs/a").json()["owner"] == "me"
+
     def test_get_of_a_known_revision_sends_no_body(self, http: httpx.Client) -> None:
         tag = http.put("/v1/jobs/a", json=job()).headers["ETag"]
         read = http.get("/v1/jobs/a", headers={"If-None-Match": tag})

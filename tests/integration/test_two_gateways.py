@@ -4,7 +4,9 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import httpx
@@ -125,3 +127,42 @@ def test_of_two_creations_one_wins(gateways: tuple[httpx.Client, httpx.Client]) 
         answers = at_once(gateways, "PUT", path, json=JOB, headers=absent)
 
         assert sorted(answer.status_code for answer in answers) == [201, 412, 412, 412]
+
+
+@pytest.mark.parametrize(
+    "methods", [("PUT", "PUT"), ("PATCH", "PATCH"), ("PUT", "PATCH"), ("DELETE", "PUT")]
+)
+def test_of_two_writes_on_top_of_one_revision_one_wins(
+    gateways: tuple[httpx.Client, httpx.Client], methods: tuple[str, str]
+) -> None:
+    """Each gateway has seen the same revision; the log decides which write comes first."""
+    for number in range(ROUNDS):
+        path = f"/v1/jobs/raced-{number}"
+        tag = gateways[0].put(path, json=JOB).headers["ETag"]
+        until(partial(_is_at, gateways[1], path, tag))
+        barrier = Barrier(2)
+        race = partial(_write, path=path, tag=tag, barrier=barrier)
+        with ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(race, gateways, methods, ("one", "two")))
+
+        assert sorted(answer.is_success for answer in answers) == [False, True]
+        winner, loser = sorted(answers, key=lambda answer: answer.status_code)
+        assert loser.status_code == 412
+        for http in gateways:
+            until(partial(_is_at, http, path, winner.headers.get("ETag")))
+
+
+def _write(
+    http: httpx.Client, method: str, owner: str, path: str, tag: str, barrier: Barrier
+) -> httpx.Response:
+    """A write on top of that revision, together with another."""
+    body = {"PUT": {**JOB, "owner": owner}, "PATCH": {"owner": owner}}.get(method)
+    asked: dict[str, Any] = {} if body is None else {"json": body}
+    barrier.wait(PATIENCE)
+    return http.request(method, path, headers={"If-Match": tag}, **asked)
+
+
+def _is_at(http: httpx.Client, path: str, tag: str | None) -> bool:
+    """Whether the gateway tells of that revision of the job; None = of no job."""
+    answer = http.get(path)
+    return answer.status_code == 404 if tag is None else answer.headers.get("ETag") == tag

@@ -55,13 +55,15 @@ class Deleted(Value, frozen=True):
 
 
 class _Intent(Value, frozen=True):
-    """A write that is tried until it is decided. build: what is to be written, of what is held."""
+    """A write that is tried until it is decided. build: what is to be written, of what is held.
+    is_change: without what is held there is nothing to be written."""
 
     key: JobKey
     build: Callable[[Held | None], Job]
     precondition: Precondition
     dry_run: bool
     request: Idempotency | None
+    is_change: bool = False
 
 
 class JobCommands:
@@ -147,6 +149,7 @@ class JobCommands:
                 precondition=precondition,
                 dry_run=dry_run,
                 request=request,
+                is_change=True,
             )
         )
 
@@ -197,6 +200,8 @@ class JobCommands:
         revision = held.revision if held is not None and held.exists else None
         condition = intent.precondition.condition(revision)
         known = condition in (None, "none", revision)
+        if intent.is_change and revision is not None and not known:
+            raise WrongRevision(f"the job is at revision {revision}, not {condition}")
         job = intent.build(held if known else None)
         _check_instant(job, held, self._clock.now_ms())
         if intent.dry_run:
