@@ -6,7 +6,8 @@ import pytest
 
 from tests.cli.conftest import Tocsin
 from tests.gateway.harness import Harness
-from tocsin.client import Client, Unreachable
+from tocsin.client import Client, Unavailable, Unreachable
+from tocsin.client.errors import ProblemDetails
 from tocsin_cli import bulk
 
 NAMES = ["a", "b", "c", "d", "e"]
@@ -62,6 +63,24 @@ def test_where_it_ends_early_it_says_how_far_it_came(
     assert said.code == 3
     assert "2 of 5 are done, in their order; then: the gateway does not answer" in said.err
     assert tocsin("job", "pause", "--all", "--yes").out == "pause: 3 of 3 jobs\n"
+
+
+def test_what_a_slice_that_ended_early_has_done_is_counted(
+    tocsin: Tocsin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act, asked = Client.bulk_jobs, []
+
+    def halts_in_the_second_slice(self: Client, *arguments: Any, **options: Any) -> Any:
+        asked.append(options)
+        if len(asked) == 3:
+            raise Unavailable(ProblemDetails(status=503, detail="1 of 2 are done", done=1))
+        return act(self, *arguments, **options)
+
+    monkeypatch.setattr(Client, "bulk_jobs", halts_in_the_second_slice)
+    said = tocsin("job", "pause", "--all", "--yes")
+
+    assert said.code == 3
+    assert "3 of 5 are done, in their order" in said.err
 
 
 @pytest.mark.parametrize(
