@@ -127,6 +127,18 @@ async def _admitted(request: Request) -> Caller:
     return Caller(identity=identity, tenant=tenant, request_id=request.state.request_id)
 
 
+async def still_admitted(request: Request, caller: Caller) -> bool:
+    """Whether who asked would be let in as the same caller now, where a request goes on and on.
+    As long as that cannot be found out, they are."""
+    try:
+        identity = await context_of(request).guard.identify(request.headers.get("Authorization"))
+    except (NotAuthenticated, NotAuthorised):
+        return False
+    except (NotReady, IssuerUnavailable):
+        return True
+    return identity == caller.identity
+
+
 async def authorised_tenant(request: Request) -> str:
     """The tenant that the request acts for; raises what `acting` raises."""
     return (await acting(request)).tenant

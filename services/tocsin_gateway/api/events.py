@@ -4,7 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import StreamingResponse
 
 from tocsin_gateway.api import openapi
-from tocsin_gateway.api.context import Context, Current, Tenant
+from tocsin_gateway.api.context import Acting, Context, Current, still_admitted
 from tocsin_gateway.api.event_stream import MEDIA_TYPE, stream
 from tocsin_gateway.api.parameters import Parameters
 from tocsin_gateway.api.problems import Kind, Problem
@@ -16,20 +16,31 @@ router = APIRouter(prefix="/v1", tags=["events"])
 LAST_EVENT_ID = "Last-Event-ID"
 
 _MOST_STREAMS = 200
+_MOST_OF_TENANT = 100
 
 
 @router.get("/events", openapi_extra=openapi.STREAM_EVENTS)
-async def stream_events(request: Request, context: Current, tenant: Tenant) -> StreamingResponse:
+async def stream_events(request: Request, context: Current, caller: Acting) -> StreamingResponse:
     """What happens from now on, or behind the one that `Last-Event-ID` names, without end; at
     least every 15 seconds a sign of life."""
     query = Parameters(request, "job_id", "type")
     wanted = EventFilter(
-        tenant=tenant, job_id=query.text("job_id"), types=query.some_of("type", NEWS_TYPES)
+        tenant=caller.tenant, job_id=query.text("job_id"), types=query.some_of("type", NEWS_TYPES)
     )
     place = _place(context, request.headers.get(LAST_EVENT_ID))
     if context.streams.count >= _MOST_STREAMS:
         raise Problem(Kind.TOO_MANY_STREAMS, f"{_MOST_STREAMS} streams are open already")
-    answer = stream(context.events, context.streams, context.clock, wanted, place)
+    if context.streams.count_of(caller.tenant) >= _MOST_OF_TENANT:
+        told = f"{_MOST_OF_TENANT} streams of {caller.tenant} are open already"
+        raise Problem(Kind.TOO_MANY_STREAMS, told)
+    answer = stream(
+        context.events,
+        context.streams,
+        context.clock,
+        wanted,
+        place,
+        lambda: still_admitted(request, caller),
+    )
     return StreamingResponse(answer, media_type=MEDIA_TYPE)
 
 

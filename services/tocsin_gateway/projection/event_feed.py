@@ -108,6 +108,15 @@ class EventFeed:
         """Done when `ends` is further than now."""
         return self._progress.moved(self._topic, self._tail.topic)
 
+    def is_far(self, place: Place, wanted: EventFilter) -> bool:
+        """Whether `after` is going to read from Kafka, which takes long. Does not block."""
+        decided = self._progress.reached(self._topic)
+        if not decided:
+            return False
+        said = place[len(decided) :]
+        begins = self._tail.begins(range(len(said))) if wanted.has_outcomes else {}
+        return any(said[partition] < begin for partition, begin in begins.items())
+
     def after(self, place: Place, wanted: EventFilter) -> EventBatch:
         """Those from `place` on; perhaps not all of them, the place of the batch tells.
 

@@ -21,8 +21,10 @@ TOLD: tuple[SaidType, ...] = get_args(SaidType)
 MOST_OF_PARTITION = 1_000
 """So many stay in memory."""
 
+READERS = 4
+"""So many read from the log at once."""
+
 _MOST_READ = 20_000
-_READERS = 4
 _TIMEOUT_S = 10.0
 
 
@@ -105,7 +107,7 @@ class OutcomeLog:
         self._cluster = cluster
         self._topic = topic
         self._decode = decode
-        self._turns = BoundedSemaphore(_READERS)
+        self._turns = BoundedSemaphore(READERS)
 
     def read(
         self,
