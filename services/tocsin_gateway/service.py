@@ -153,6 +153,7 @@ def _serve(settings: Settings) -> int:
             interpreter.tune()
             with _signals(partial(_end, server, gateway.streams)):
                 server.run(sockets=[listener])
+    gateway.streams.close()
     database.close()
     return _exit_code(failures[0]) if failures else 0
 

@@ -204,6 +204,7 @@ class Harness:
     ) -> None:
         self.http.close()
         self._runner.close()
+        self.gateway.streams.close()
         self.gateway.token_reader.close()
         self.gateway.projector.close()
         self.gateway.producer.close()

@@ -73,6 +73,12 @@ class Streams:
             if not self._open[tenant]:
                 del self._open[tenant]
 
+    def close(self) -> None:
+        """End them, and wait for what is being read: for seconds where it comes from Kafka."""
+        self.closing = True
+        for pool in (self._near, self._far):
+            pool.shutdown(cancel_futures=True)
+
     async def read(self, feed: EventFeed, place: Place, wanted: EventFilter) -> EventBatch:
         """As `EventFeed.after`, on a thread."""
         pool = self._far if feed.is_far(place, wanted) else self._near
