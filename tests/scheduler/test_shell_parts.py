@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from tocsin.broker.errors import BrokerUnreachable
 from tocsin.broker.port import TopicPartition
 from tocsin.model.jobs import PRIORITIES
 from tocsin.testing import MemoryCluster, SettableClock
+from tocsin.wire.headers import SourceIds
 from tocsin.wire.topics import Topics
 from tocsin_scheduler.shell.housekeeping import (
     MISSED_POOL_MS,
@@ -18,8 +20,9 @@ from tocsin_scheduler.shell.housekeeping import (
     Housekeeping,
     Rhythm,
 )
-from tocsin_scheduler.shell.log_identity import LogWatch
+from tocsin_scheduler.shell.log_identity import LogIdentity, LogWatch
 from tocsin_scheduler.shell.pools import Pools
+from tocsin_scheduler.shell.premises import Premises
 from tocsin_scheduler.shell.report import Report
 from tocsin_scheduler.shell.stability import ALARM_MS, Stability
 from tocsin_scheduler.shell.status import StatusBoard
@@ -288,3 +291,20 @@ def test_a_pool_is_found_in_a_minute_at_the_latest() -> None:
         home.town.cluster.create_topic(TOPICS.runs(priority, "gpu"), 2)
     home.live(POOLS_MS // 1_000 + 1)
     assert list(home.pools) == ["default", "gpu"]
+
+
+def test_a_store_has_a_name_that_is_one_folder() -> None:
+    """Ids of topics have slashes in the client's words."""
+    nothing: Any = None
+    premises = Premises(
+        cluster=nothing,
+        topics=Topics(),
+        log=LogIdentity("cluster", SourceIds("a/b/c", "s", "o"), "t"),
+        stores=nothing,
+        config=nothing,
+        run_topics=dict,
+        catch_up_rate=1,
+        node="n",
+        is_static=False,
+    )
+    assert premises.store_name(3) == "cluster.tocsin.a_b_c.3"

@@ -33,5 +33,7 @@ class Premises:
         return replace(self.config, partition=number)
 
     def store_name(self, number: int) -> str:
-        """Another cluster, prefix, topic or partition has another store."""
-        return f"{self.log.cluster_id}.{self.topics.prefix}.{self.log.sources.jobs}.{number}"
+        """Another cluster, prefix, topic or partition has another store. The client tells ids in
+        base64, one in four of them with a slash."""
+        topic_id = self.log.sources.jobs.replace("/", "_")
+        return f"{self.log.cluster_id}.{self.topics.prefix}.{topic_id}.{number}"
