@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from types import MappingProxyType
 
+from tests.faults.disks import Disk, make_disk
 from tests.faults.installation import PARTITIONS, Installation
 from tests.faults.ledger import Ledger
 from tests.faults.processes import Service, tocsin
@@ -29,6 +30,7 @@ class Crew:
         self._settings = {"BROKERS": bootstrap, "PREFIX": prefix, "HTTP_ALLOW": "127.0.0.0/8"}
         self._services: list[Service] = []
         self._foreign: Path | None = None
+        self._disks: list[Disk] = []
 
     def scheduler(self, home: str, *arguments: str, **settings: str) -> Service:
         return self._start(home, "scheduler", tocsin("scheduler", *arguments), settings)
@@ -54,6 +56,12 @@ class Crew:
         """Where the local stores of a node are."""
         return self._folder / home
 
+    def own_disk(self, home: str) -> Disk:
+        """The disk of a node that has none yet, apart from all others."""
+        disk = make_disk(self.disk(home))
+        self._disks.append(disk)
+        return disk
+
     def foreign_disk(self) -> Path:
         """The disk of a node that has worked for another installation on the same brokers."""
         if self._foreign is None:
@@ -77,6 +85,8 @@ class Crew:
             service.kill()
         for service in self._services:
             print(f"--- {service.name}, {service.log} ends:\n{service.last_words()}\n")
+        for disk in self._disks:
+            disk.remove()
 
     def _start(
         self,

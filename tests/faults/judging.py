@@ -1,4 +1,5 @@
-"""Whether every due occurrence was accounted once: by a naive count, and by the audit."""
+"""Whether every due occurrence was accounted once: by a naive count, by the oracle's rules, and by
+the audit."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -6,6 +7,7 @@ from collections.abc import Collection, Iterator
 from tests.faults.installation import Created, Installation
 from tests.faults.ledger import Ledger
 from tests.faults.waiting import WaitedInVain
+from tests.oracle.rules import breaches
 from tocsin.timetable.instants import parse_instant
 from tocsin_cli.audit import Finding, audit
 
@@ -30,6 +32,9 @@ def judge(installation: Installation, ledger: Ledger, through_ms: int) -> None:
         raise AssertionError(f"missing: {_some(asked - set(_accounted(ledger)))}") from error
     ledger.read_to_end()
     _nothing_else(installation, ledger)
+    created = installation.created
+    wrong = list(breaches(ledger.history, lambda key: created[key.job_id].job.overlap))
+    assert not wrong, f"{len(wrong)} breaches: {wrong[:SHOWN]}"
     if not installation.gone:
         _judge_by_audit(installation)
 
@@ -54,7 +59,7 @@ def _history(ledger: Ledger, occurrence: Occurrence) -> str:
     job_id, at = occurrence
     runs = [
         f"run {run.run_id} #{run.attempt}, emitted {run.emitted_time}, appended {append_ms}"
-        for run, _, append_ms in ledger.emitted
+        for run, append_ms in ledger.emitted
         if (run.job_id, run.scheduled_time) == occurrence
     ]
     events = [
@@ -68,7 +73,7 @@ def _history(ledger: Ledger, occurrence: Occurrence) -> str:
 def _accounted(ledger: Ledger) -> Iterator[Occurrence]:
     """A run that was declined is emitted again as the same attempt."""
     declined = Counter(o.run_id for o in ledger.outcomes if o.kind == "declined")
-    for run, _, _ in ledger.emitted:
+    for run, _ in ledger.emitted:
         if run.attempt == 1 and declined[run.run_id]:
             declined[run.run_id] -= 1
         elif run.attempt == 1:

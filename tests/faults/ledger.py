@@ -1,43 +1,33 @@
 """What has been committed of runs, events and outcomes, read as it comes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from tests.faults.installation import PARTITIONS, Installation
 from tests.faults.waiting import until
+from tests.oracle.rules import Answered, Emitted, History, Told
 from tocsin.broker.errors import Retry
 from tocsin.broker.port import Record, TopicPartition
 from tocsin.model.events import Event
 from tocsin.model.jobs import PRIORITIES
-from tocsin.model.runs import Outcome, Run
+from tocsin.model.runs import Outcome
 from tocsin.wire.codec import EVENT, OUTCOME, RUN
 
 BATCH = 10_000
 WAIT_S = 0.1
 
 
-class Emitted(NamedTuple):
-    """A run as it stands in the log; `partition`: its job's."""
-
-    run: Run
-    partition: int
-    append_ms: int
-
-
 class Ledger:
     """Reads committed records only. `close` it at last."""
 
     def __init__(self, installation: Installation) -> None:
-        self.emitted: list[Emitted] = []
-        self.events: list[Event] = []
-        self.outcomes: list[Outcome] = []
+        self.history = History([], [], [])
         self._installation = installation
         topics = installation.topics
         self._take: dict[str, Callable[[Record], None]] = {
-            topics.events: lambda r: self.events.append(EVENT.decode(r.value or b"")),
-            topics.outcomes: lambda r: self.outcomes.append(OUTCOME.decode(r.value or b"")),
+            topics.events: self._take_event,
+            topics.outcomes: self._take_outcome,
             **{topics.runs(priority): self._take_run for priority in PRIORITIES},
         }
         self._places = [TopicPartition(t, p) for t in self._take for p in range(PARTITIONS)]
@@ -84,6 +74,18 @@ class Ledger:
         return min(self._appended(partitions, after_ms))
 
     @property
+    def emitted(self) -> list[Emitted]:
+        return self.history.emitted
+
+    @property
+    def outcomes(self) -> Iterator[Outcome]:
+        return (outcome for outcome, _ in self.history.outcomes)
+
+    @property
+    def events(self) -> Iterator[Event]:
+        return (event for event, _ in self.history.events)
+
+    @property
     def succeeded(self) -> set[str]:
         """Ids of the runs that have succeeded."""
         return {outcome.run_id for outcome in self.outcomes if outcome.kind == "succeeded"}
@@ -92,7 +94,7 @@ class Ledger:
     def attempts(self) -> dict[str, Counter[int]]:
         """By run id: how often each attempt was emitted."""
         found: defaultdict[str, Counter[int]] = defaultdict(Counter)
-        for run, _, _ in self.emitted:
+        for run, _ in self.emitted:
             found[run.run_id][run.attempt] += 1
         return found
 
@@ -104,10 +106,18 @@ class Ledger:
         return {o.run_id for o in claims if o.worker.startswith(f"{node}-")}
 
     def _appended(self, partitions: Collection[int], after_ms: int) -> list[int]:
-        times = (e.append_ms for e in self.emitted if e.partition in partitions)
-        return [time for time in times if time > after_ms]
+        created = self._installation.created
+        late = (each for each in self.emitted if each.append_ms > after_ms)
+        return [at for run, at in late if created[run.job_id].partition in partitions]
 
     def _take_run(self, record: Record) -> None:
         run = RUN.decode(record.value or b"")
-        partition = self._installation.created[run.job_id].partition
-        self.emitted.append(Emitted(run, partition, record.timestamp))
+        self.history.emitted.append(Emitted(run, record.timestamp))
+
+    def _take_outcome(self, record: Record) -> None:
+        outcome = OUTCOME.decode(record.value or b"")
+        self.history.outcomes.append(Answered(outcome, record.timestamp))
+
+    def _take_event(self, record: Record) -> None:
+        event = EVENT.decode(record.value or b"")
+        self.history.events.append(Told(event, record.timestamp))

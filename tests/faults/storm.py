@@ -1,11 +1,10 @@
 """Three schedulers, two workers, one broker, and everything that can happen to them, in an order
 from a seed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from time import sleep
-
-import psutil
 
 from tests.faults.crew import Crew
 from tests.faults.installation import PARTITIONS, Installation
@@ -23,7 +22,6 @@ PAUSES_S = (0.2, 1.0, 2.5)
 SHORT_FREEZE_S, LONG_FREEZE_S = 2.0, 9.0
 """Shorter and longer than the session of 6 s."""
 FULL_DISK_S = 3.0
-FULL_DISK_BYTES = 64 * 1024
 BURST_LEAD_MS = 1_000
 
 
@@ -41,6 +39,7 @@ class Storm:
         self._burst = burst
         self._operator = Operator(broker.bootstrap, installation.topics)
         self._random = Random(seed)
+        self._disks = {name: crew.own_disk(name) for name in NODES}
         self._nodes: dict[str, Service] = {}
         self._workers: dict[str, Service] = {}
         self._slow: list[Callable[[], None]] = [self._kill_broker, self._stop_broker]
@@ -83,6 +82,14 @@ class Storm:
             return owned if len(owned) == PARTITIONS else frozenset()
 
         return until(all_owned, "every partition has an owner")
+
+    def end(self) -> Iterator[Path]:
+        """All schedulers stop, as an operator stops them; their disks."""
+        for node in self._nodes.values():
+            node.terminate()
+        for node in self._nodes.values():
+            assert node.exit_code() == 0
+        yield from map(self._crew.disk, [*NODES, *map(_twin, NODES)])
 
     def _shuffled(self, kinds: list[Callable[[], None]]) -> list[Callable[[], None]]:
         return self._random.sample(kinds, len(kinds))
@@ -156,18 +163,17 @@ class Storm:
         replace_stores(self._crew.disk(name), self._crew.foreign_disk())
 
     def _fill_disk(self) -> None:
-        """No file of a node may grow beyond what its database has already, for a while."""
-        process = psutil.Process(self._any()[1].pid)
-        before = process.rlimit(psutil.RLIMIT_FSIZE)
-        process.rlimit(psutil.RLIMIT_FSIZE, (FULL_DISK_BYTES, before[1]))
+        """For a while. Whoever has won on another disk does not notice."""
+        name, node = self._any()
+        disk = self._disks[name]
+        disk.fill(node.pid)
         sleep(FULL_DISK_S)
-        if process.is_running():
-            process.rlimit(psutil.RLIMIT_FSIZE, before)
+        disk.empty(node.pid)
 
     def _start_twice(self) -> None:
         """The same node id on another disk: one of the two ends, with a conflict."""
         name, first = self._any()
-        second = self._crew.scheduler(f"{name}-twin", NODE_ID=name)
+        second = self._crew.scheduler(_twin(name), NODE_ID=name)
         until(lambda: first.has_ended or second.has_ended, "one of the two ends")
         loser, winner = (first, second) if first.has_ended else (second, first)
         assert loser.exit_code() == CONFLICT
@@ -202,6 +208,11 @@ class Storm:
         for node in self._nodes.values():
             node.exit_code()
         until(self._operator.group_is_empty, "the group is empty")
+
+
+def _twin(name: str) -> str:
+    """The home of a process that was started with the node id of another."""
+    return f"{name}-twin"
 
 
 def _freeze(service: Service, duration_s: float) -> None:

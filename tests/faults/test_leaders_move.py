@@ -70,4 +70,4 @@ def each_partition_goes_on(installation: Installation, ledger: Ledger) -> None:
     new = installation.every_second(2 * PARTITIONS, "allow_all")
     installation.put(new)
     ids = {job.job_id for job in new}
-    ledger.until(lambda: ids <= {run.job_id for run, _, _ in ledger.emitted}, "new jobs fire")
+    ledger.until(lambda: ids <= {run.job_id for run, _ in ledger.emitted}, "new jobs fire")

@@ -9,6 +9,7 @@ from tests.faults.crew import Crew
 from tests.faults.installation import Installation
 from tests.faults.judging import judge
 from tests.faults.ledger import Ledger
+from tests.faults.remembering import judge_stores
 from tests.faults.storm import Storm
 from tocsin import clock
 from tocsin.broker.local import LocalBroker
@@ -51,3 +52,4 @@ def test_whatever_happens_every_occurrence_is_accounted_once(
             ledger.read()
         ledger.until_fired(storm.calm(), clock.now_ms())
         judge(installation, ledger, clock.now_ms())
+    judge_stores(installation, storm.end())

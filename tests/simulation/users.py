@@ -5,6 +5,7 @@ import msgspec
 from tests.scheduler.documents import OVERLAPS, any_document
 from tests.scheduler.nodes import TOPICS, Town
 from tests.simulation.chance import Chance
+from tocsin.model.keys import JobKey, parse_job_key
 from tocsin.timetable.instants import format_instant
 from tocsin.wire.headers import condition_header
 
@@ -18,9 +19,9 @@ KEYS = tuple(
 """The overlap of a job never changes, so that its runs can be judged by it."""
 
 
-def overlap_of(key: str) -> str:
+def overlap_of(key: JobKey) -> str:
     """The policy of a job, by its name."""
-    return key.partition("/")[2].removesuffix("-1")
+    return key.job_id.removesuffix("-1")
 
 
 class Users:
@@ -52,7 +53,7 @@ class Users:
 
     def _document(self, key: str) -> dict[str, object]:
         document = any_document(self._chance.pick, self._town.clock.now_ms())
-        return document | {"overlap": overlap_of(key), "pool": "default"} | _BASE
+        return document | {"overlap": overlap_of(parse_job_key(key)), "pool": "default"} | _BASE
 
     def _write(self, key: bytes, document: dict[str, object] | None) -> None:
         value = None if document is None else msgspec.json.encode(document)
