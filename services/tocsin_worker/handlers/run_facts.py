@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from tocsin.model.runs import Run
 
@@ -39,6 +40,8 @@ def traceparent(run: Run) -> str:
     return f"00-{trace}-{span}-01"
 
 
+@lru_cache(maxsize=256)
 def _rfc3339(at: int) -> str:
+    """Many runs are of one instant."""
     moment = _EPOCH + timedelta(milliseconds=at)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
