@@ -5,6 +5,8 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from enum import IntEnum
+from functools import partial
+from typing import TypeVar
 
 from tocsin.broker.errors import BrokerError, Die, PropertiesRefused, Retry
 from tocsin.broker.port import Cluster
@@ -24,11 +26,14 @@ from tocsin_worker.outcomes import Outcomes
 from tocsin_worker.report import Colleagues, Reporter
 from tocsin_worker.slots import Slots
 from tocsin_worker.sources import runs_source
+from tocsin_worker.threads import pool
 from tocsin_worker.timers import LoopTimers, SameDelay
 from tocsin_worker.worker import RunWorker
 from tocsin_worker.writer import LogWriter
 
 LOG = logging.getLogger(__name__)
+
+R = TypeVar("R")
 
 TopicProblems = Callable[[], list[str]]
 """A sentence for each topic that is not as it must be. May block for seconds, and raises
@@ -42,6 +47,7 @@ _LEAVE_SECONDS = RELEASE_SECONDS + 2
 _SPARE_MS = 2_000
 _ABORTED_SECONDS = 1.0
 _STUCK_MS = 60_000
+_THREADS = 4
 
 
 class Exit(IntEnum):
@@ -74,6 +80,7 @@ class WorkerNode:
         self._registry = registry
         self._topic_problems = topic_problems
         self._loop = asyncio.get_running_loop()
+        self._threads = pool("node", _THREADS)
         self._timers = LoopTimers()
         self._preparing: str | None = "checking the topics"
         self._caught_up = asyncio.Event()
@@ -196,11 +203,15 @@ class WorkerNode:
             time=self._timers.now_ms(),
         )
 
+    def _in_thread(self, call: Callable[[], R]) -> "asyncio.Future[R]":
+        """On one that no handler can hold up."""
+        return self._loop.run_in_executor(self._threads, call)
+
     async def _topics_are_right(self) -> bool:
         """Waits for a cluster that answers; False if the worker is not to begin."""
         while not self._stopping.is_set():
             try:
-                problems = await asyncio.to_thread(self._topic_problems)
+                problems = await self._in_thread(self._topic_problems)
             except Retry as error:
                 self._preparing = f"waiting for Kafka: {error}"
                 LOG.warning("%s", self._preparing, extra={"action": "waiting_for_kafka"})
@@ -229,7 +240,7 @@ class WorkerNode:
         deadline = self._timers.monotonic_ms() + self._options.grace_ms + _SPARE_MS
         self._worker.drain()
         leaving = asyncio.gather(
-            *(asyncio.to_thread(r.join, _LEAVE_SECONDS) for r in self._readers)
+            *(self._in_thread(partial(r.join, _LEAVE_SECONDS)) for r in self._readers)
         )
         await self._worker.drained(self._options.grace_ms)
         await asyncio.wait((leaving,), timeout=self._left(deadline) / 1000)
@@ -250,8 +261,9 @@ class WorkerNode:
 
     async def _close(self, deadline: int) -> None:
         self._follower.stop()
-        await asyncio.to_thread(self._follower.join, _SPARE_MS / 1000)
+        await self._in_thread(partial(self._follower.join, _SPARE_MS / 1000))
         await self._close_handlers(deadline)
+        self._threads.shutdown(wait=False)
         self._producer.close()
 
     async def _close_handlers(self, deadline: int) -> None:

@@ -54,7 +54,7 @@ class TaskHandler:
         return _success(work)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._processes.close)
+        await call_on_thread("end of tasks", self._processes.close)
 
     def _task(self, run: Run) -> Task[..., Any]:
         name = read_config(run.handler, _Config).name
