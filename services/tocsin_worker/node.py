@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from enum import IntEnum
 from functools import partial
@@ -64,8 +64,8 @@ class Exit(IntEnum):
 class WorkerNode:
     """Made and used on a running event loop.
 
-    checking topics ─► following cancels ─caught up─► working ─stop()─► draining ─► ended
-           └──────────────────┴──────────────stop()────────────────────────┘
+    checking topics ─► following cancels ─caught up─► opening handlers ─► working ─stop()─► draining
+           └──────────────────┴──────────stop()──────────────┴──────────────────────────────► ended
     """
 
     def __init__(
@@ -85,6 +85,7 @@ class WorkerNode:
         self._preparing: str | None = "checking the topics"
         self._caught_up = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._opened_at: int | None = None
         self._error: BrokerError | None = None
         self._joined: set[Priority] = set()
         self.undecodable = gauges.undecodable
@@ -108,6 +109,8 @@ class WorkerNode:
             return self._preparing
         if not self._caught_up.is_set():
             return f"reading {self._options.topics.cancels} to its end"
+        if opening := self._registry.opening:
+            return f"handlers prepare themselves: {', '.join(opening)}"
         missing = [priority for priority in PRIORITIES if priority not in self._joined]
         if missing:
             return f"joining {', '.join(map(self._source.group, missing))}"
@@ -121,7 +124,7 @@ class WorkerNode:
     @property
     def stuck(self) -> str | None:
         """Why the process should be restarted; None when all is well. From any thread."""
-        ticked_at = self._worker.ticked_at
+        ticked_at = self._worker.ticked_at or self._opened_at
         if ticked_at is None or self._stopping.is_set():
             return None
         still_ms = self._timers.monotonic_ms() - ticked_at
@@ -131,9 +134,11 @@ class WorkerNode:
         """Work until `stop`, or until an error that no repetition helps."""
         if await self._topics_are_right():
             self._follower.start()
-            await self._wait_for_cancels()
+            await self._unless_stopped(self._caught_up.wait())
         if not self._stopping.is_set():
-            await self._registry.open()
+            self._opened_at = self._timers.monotonic_ms()
+            await self._unless_stopped(self._registry.open())
+        if not self._stopping.is_set():
             for reader in self._readers:
                 reader.start()
             self._worker.start()
@@ -230,8 +235,9 @@ class WorkerNode:
             async with asyncio.timeout(_RETRY_SECONDS):
                 await self._stopping.wait()
 
-    async def _wait_for_cancels(self) -> None:
-        waits = [asyncio.ensure_future(e.wait()) for e in (self._caught_up, self._stopping)]
+    async def _unless_stopped(self, preparation: Coroutine[None, None, object]) -> None:
+        """Wait for its end; it is cancelled when the worker is to stop."""
+        waits = [asyncio.ensure_future(each) for each in (preparation, self._stopping.wait())]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
             wait.cancel()
