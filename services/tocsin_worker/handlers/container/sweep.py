@@ -33,11 +33,12 @@ class Sweep:
         self._place = place
         self._at_work = at_work
         self._every_s = every_s
-        self._has_followed = False
+        self._is_first = True
         self._repeating: asyncio.Task[None] | None = None
 
     async def begin(self) -> None:
-        """The first one; then one each minute, whether or not the engine answers this time."""
+        """The first one now, and one each minute from now on, whether or not the engine answers
+        this time."""
         self._repeating = asyncio.get_running_loop().create_task(self._repeat())
         await self._once()
 
@@ -60,10 +61,10 @@ class Sweep:
 
     async def _once(self) -> None:
         async with asyncio.timeout(_SWEEP_SECONDS):
-            if not self._has_followed:
+            if self._is_first:
                 for orphan in await predecessors(self._engine, self._place):
                     await self._remove(orphan)
-                self._has_followed = True
+                self._is_first = False
             for orphan in await overdue(self._engine):
                 if self._at_work.isdisjoint(orphan.names):
                     await self._remove(orphan)
