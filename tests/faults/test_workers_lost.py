@@ -35,7 +35,7 @@ def test_b080_b118_what_they_had_is_taken_up_by_another_and_each_run_has_one_cha
         worker.until_ready()
     with target(TAKES_S) as site:
         installation.put(installation.calls(CALLS, site.url))
-        ledger.until(lambda: all(map(ledger.claimed_by, WORKERS)), "each has begun some")
+        ledger.until(lambda: all(map(ledger.held_by, WORKERS)), "each is in the middle of some")
         workers["killed"].kill()
         for name in ("leaving", "hurried"):
             workers[name].terminate()
