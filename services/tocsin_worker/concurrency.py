@@ -166,6 +166,15 @@ class Concurrency:
         self.drop(waiting)
         return list(zip(waiting, errors, strict=True))
 
+    def forget(self) -> None:
+        """What was learnt of limits that nobody is about to meet again."""
+        now = self._monotonic_ms()
+        self._paces = {
+            each: pace
+            for each, pace in self._paces.items()
+            if self._executing[each] or not pace.is_idle(now)
+        }
+
     def _waits_too_long(self, parked: _Parked, now: int) -> bool:
         limit, pace = self._limit_of(parked.limited), self._paces.get(parked.limited)
         if now - parked.since >= HOLD_MS:

@@ -5,16 +5,15 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tocsin import clock
+from tocsin_worker.threads import POOLED, pool
 
 LOG = logging.getLogger(__name__)
 
 _THREADS = 32
-"""For what blocks: name resolution, mostly."""
-_THREAD_NAME = "worker"
+"""For what handlers of others send there; Tocsin's own have pools for each use."""
 _PATIENCE_MS = 1_000
 
 
@@ -23,7 +22,7 @@ def run(main: Coroutine[Any, Any, int]) -> int:
     ignore being cancelled, have a second to end; after it they are left behind."""
     loop = _loop_factory()()
     asyncio.set_event_loop(loop)
-    executor = ThreadPoolExecutor(_THREADS, _THREAD_NAME)
+    executor = pool("default", _THREADS)
     loop.set_default_executor(executor)
     try:
         return loop.run_until_complete(main)
@@ -39,7 +38,7 @@ def leave_if_held_up(code: int) -> None:
     thread is still at work that a handler has left behind. Python would wait for it."""
     until = clock.monotonic_ms() + _PATIENCE_MS
     for thread in threading.enumerate():
-        if thread.name.startswith(f"{_THREAD_NAME}_"):
+        if thread.name.startswith(POOLED):
             thread.join(max(0, until - clock.monotonic_ms()) / 1000)
             if thread.is_alive():
                 LOG.warning("a thread is left behind", extra={"action": "thread_abandoned"})

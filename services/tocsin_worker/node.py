@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from enum import IntEnum
+from functools import partial
+from typing import TypeVar
 
 from tocsin.broker.errors import BrokerError, Die, PropertiesRefused, Retry
 from tocsin.broker.port import Cluster
@@ -24,11 +26,14 @@ from tocsin_worker.outcomes import Outcomes
 from tocsin_worker.report import Colleagues, Reporter
 from tocsin_worker.slots import Slots
 from tocsin_worker.sources import runs_source
+from tocsin_worker.threads import pool
 from tocsin_worker.timers import LoopTimers, SameDelay
 from tocsin_worker.worker import RunWorker
 from tocsin_worker.writer import LogWriter
 
 LOG = logging.getLogger(__name__)
+
+R = TypeVar("R")
 
 TopicProblems = Callable[[], list[str]]
 """A sentence for each topic that is not as it must be. May block for seconds, and raises
@@ -42,6 +47,7 @@ _LEAVE_SECONDS = RELEASE_SECONDS + 2
 _SPARE_MS = 2_000
 _ABORTED_SECONDS = 1.0
 _STUCK_MS = 60_000
+_THREADS = 4
 
 
 class Exit(IntEnum):
@@ -58,8 +64,8 @@ class Exit(IntEnum):
 class WorkerNode:
     """Made and used on a running event loop.
 
-    checking topics ─► following cancels ─caught up─► working ─stop()─► draining ─► ended
-           └──────────────────┴──────────────stop()────────────────────────┘
+    checking topics ─► following cancels ─caught up─► opening handlers ─► working ─stop()─► draining
+           └──────────────────┴──────────stop()──────────────┴──────────────────────────────► ended
     """
 
     def __init__(
@@ -74,10 +80,12 @@ class WorkerNode:
         self._registry = registry
         self._topic_problems = topic_problems
         self._loop = asyncio.get_running_loop()
+        self._threads = pool("node", _THREADS)
         self._timers = LoopTimers()
         self._preparing: str | None = "checking the topics"
         self._caught_up = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._opened_at: int | None = None
         self._error: BrokerError | None = None
         self._joined: set[Priority] = set()
         self.undecodable = gauges.undecodable
@@ -101,6 +109,8 @@ class WorkerNode:
             return self._preparing
         if not self._caught_up.is_set():
             return f"reading {self._options.topics.cancels} to its end"
+        if opening := self._registry.opening:
+            return f"handlers prepare themselves: {', '.join(opening)}"
         missing = [priority for priority in PRIORITIES if priority not in self._joined]
         if missing:
             return f"joining {', '.join(map(self._source.group, missing))}"
@@ -114,7 +124,7 @@ class WorkerNode:
     @property
     def stuck(self) -> str | None:
         """Why the process should be restarted; None when all is well. From any thread."""
-        ticked_at = self._worker.ticked_at
+        ticked_at = self._worker.ticked_at or self._opened_at
         if ticked_at is None or self._stopping.is_set():
             return None
         still_ms = self._timers.monotonic_ms() - ticked_at
@@ -124,9 +134,11 @@ class WorkerNode:
         """Work until `stop`, or until an error that no repetition helps."""
         if await self._topics_are_right():
             self._follower.start()
-            await self._wait_for_cancels()
+            await self._unless_stopped(self._caught_up.wait())
         if not self._stopping.is_set():
-            await self._registry.open()
+            self._opened_at = self._timers.monotonic_ms()
+            await self._unless_stopped(self._registry.open())
+        if not self._stopping.is_set():
             for reader in self._readers:
                 reader.start()
             self._worker.start()
@@ -196,11 +208,15 @@ class WorkerNode:
             time=self._timers.now_ms(),
         )
 
+    def _in_thread(self, call: Callable[[], R]) -> "asyncio.Future[R]":
+        """On one that no handler can hold up."""
+        return self._loop.run_in_executor(self._threads, call)
+
     async def _topics_are_right(self) -> bool:
         """Waits for a cluster that answers; False if the worker is not to begin."""
         while not self._stopping.is_set():
             try:
-                problems = await asyncio.to_thread(self._topic_problems)
+                problems = await self._in_thread(self._topic_problems)
             except Retry as error:
                 self._preparing = f"waiting for Kafka: {error}"
                 LOG.warning("%s", self._preparing, extra={"action": "waiting_for_kafka"})
@@ -219,8 +235,9 @@ class WorkerNode:
             async with asyncio.timeout(_RETRY_SECONDS):
                 await self._stopping.wait()
 
-    async def _wait_for_cancels(self) -> None:
-        waits = [asyncio.ensure_future(e.wait()) for e in (self._caught_up, self._stopping)]
+    async def _unless_stopped(self, preparation: Coroutine[None, None, object]) -> None:
+        """Wait for its end; it is cancelled when the worker is to stop."""
+        waits = [asyncio.ensure_future(each) for each in (preparation, self._stopping.wait())]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
             wait.cancel()
@@ -229,7 +246,7 @@ class WorkerNode:
         deadline = self._timers.monotonic_ms() + self._options.grace_ms + _SPARE_MS
         self._worker.drain()
         leaving = asyncio.gather(
-            *(asyncio.to_thread(r.join, _LEAVE_SECONDS) for r in self._readers)
+            *(self._in_thread(partial(r.join, _LEAVE_SECONDS)) for r in self._readers)
         )
         await self._worker.drained(self._options.grace_ms)
         await asyncio.wait((leaving,), timeout=self._left(deadline) / 1000)
@@ -250,8 +267,9 @@ class WorkerNode:
 
     async def _close(self, deadline: int) -> None:
         self._follower.stop()
-        await asyncio.to_thread(self._follower.join, _SPARE_MS / 1000)
+        await self._in_thread(partial(self._follower.join, _SPARE_MS / 1000))
         await self._close_handlers(deadline)
+        self._threads.shutdown(wait=False)
         self._producer.close()
 
     async def _close_handlers(self, deadline: int) -> None:

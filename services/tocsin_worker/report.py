@@ -51,14 +51,20 @@ class Colleagues:
         self._reports: dict[str, tuple[Worker, int]] = {}
 
     def heard(self, report: Worker) -> None:
-        if report.worker != self._worker and report.pool == self._pool:
-            self._reports[report.worker] = (report, self._timers.monotonic_ms())
+        if report.worker == self._worker or report.pool != self._pool:
+            return
+        if report.worker not in self._reports:
+            self._forget_silent()  # every process has a name of its own
+        self._reports[report.worker] = (report, self._timers.monotonic_ms())
 
     def could_take(self) -> bool:
         """Whether another worker has a free slot and all the handlers that this one has."""
-        now = self._timers.monotonic_ms()
-        self._reports = {k: v for k, v in self._reports.items() if now - v[1] < FRESH_MS}
+        self._forget_silent()
         return any(
             report.free > 0 and self._handlers <= frozenset(report.handlers)
             for report, _ in self._reports.values()
         )
+
+    def _forget_silent(self) -> None:
+        now = self._timers.monotonic_ms()
+        self._reports = {k: v for k, v in self._reports.items() if now - v[1] < FRESH_MS}

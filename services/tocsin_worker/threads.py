@@ -2,11 +2,24 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Thread
 from typing import ParamSpec
 
 P = ParamSpec("P")
+
+POOLED = "worker-"
+"""What the names of all threads of pools begin with."""
+
+
+def pool(use: str, size: int) -> ThreadPoolExecutor:
+    """Threads for calls that block, all of one use: while they are all taken, no other use waits.
+
+    To be shut down by its owner, who need not wait: a call that does not return is left behind at
+    the end of the process (`event_loop.leave_if_held_up`).
+    """
+    return ThreadPoolExecutor(size, f"{POOLED}{use}")
 
 
 class Teller:

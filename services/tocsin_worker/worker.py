@@ -174,6 +174,7 @@ class RunWorker:
             self.dispatch()
         if self._ticks % _FORGET_TICKS == 0:
             self._cancels.forget(self._place.timers.now_ms())
+            self._concurrency.forget()
         self._place.timers.after(TICK_MS, self._tick)
 
     def _dispatch(self) -> None:

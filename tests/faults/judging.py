@@ -71,13 +71,15 @@ def _history(ledger: Ledger, occurrence: Occurrence) -> str:
 
 
 def _accounted(ledger: Ledger) -> Iterator[Occurrence]:
-    """A run that was declined is emitted again as the same attempt."""
-    declined = Counter(o.run_id for o in ledger.outcomes if o.kind == "declined")
-    for run, _ in ledger.emitted:
-        if run.attempt == 1 and declined[run.run_id]:
-            declined[run.run_id] -= 1
-        elif run.attempt == 1:
-            yield run.job_id, run.scheduled_time
+    """A run that was declined is emitted again as the same attempt, unless another worker had its
+    lease: then it ends there, or the next attempt follows."""
+    declined = Counter(o.run_id for o in ledger.outcomes if (o.kind, o.attempt) == ("declined", 1))
+    occurrences = {run.run_id: (run.job_id, run.scheduled_time) for run, _ in ledger.emitted}
+    succeeded = ledger.succeeded
+    for run_id, attempts in ledger.attempts.items():
+        at_least = 1 if len(attempts) > 1 or run_id in succeeded else 0
+        times = max(attempts[1] - declined[run_id], at_least)
+        yield from [occurrences[run_id]] * times
     for event in ledger.events:
         if event.type == "skipped":
             assert event.scheduled_time is not None

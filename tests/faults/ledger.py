@@ -11,7 +11,7 @@ from tocsin.broker.errors import Retry
 from tocsin.broker.port import Record, TopicPartition
 from tocsin.model.events import Event
 from tocsin.model.jobs import PRIORITIES
-from tocsin.model.runs import Outcome
+from tocsin.model.runs import Outcome, OutcomeKind
 from tocsin.wire.codec import EVENT, OUTCOME, RUN
 
 BATCH = 10_000
@@ -101,9 +101,16 @@ class Ledger:
     def claimed_by(self, node: str, attempt: int | None = None) -> set[str]:
         """Ids of the runs that a worker has claimed whose node id is this, in any attempt or in
         the one given. A record that is read again is claimed again: not each claim holds."""
-        started = (outcome for outcome in self.outcomes if outcome.kind == "started")
-        claims = (o for o in started if attempt in (None, o.attempt))
-        return {o.run_id for o in claims if o.worker.startswith(f"{node}-")}
+        return {o.run_id for o in self._said("started", node) if attempt in (None, o.attempt)}
+
+    def held_by(self, node: str) -> set[str]:
+        """Ids of the runs whose lease a worker of this node id has extended. It has claimed them a
+        while ago, so their offsets are committed, and nobody reads them again."""
+        return {outcome.run_id for outcome in self._said("heartbeat", node)}
+
+    def _said(self, kind: OutcomeKind, node: str) -> Iterator[Outcome]:
+        said = (outcome for outcome in self.outcomes if outcome.kind == kind)
+        return (outcome for outcome in said if outcome.worker.startswith(f"{node}-"))
 
     def _appended(self, partitions: Collection[int], after_ms: int) -> list[int]:
         created = self._installation.created

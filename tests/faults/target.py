@@ -1,4 +1,4 @@
-"""An HTTP target that answers when the test says so."""
+"""An HTTP target that answers when the test says so, or after a time."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,8 +12,9 @@ CONNECTIONS = 256
 class Target:
     """`asked`: how often each run has called; `let_go` opens the gate for all, now and later."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, takes_s: float | None) -> None:
         self.url = f"http://127.0.0.1:{port}/"
+        self._takes_s = takes_s
         self._gate = Event()
         self._lock = Lock()
         self._asked: Counter[str] = Counter()
@@ -30,7 +31,7 @@ class Target:
         """A call has come; returns when it may be answered."""
         with self._lock:
             self._asked[run_id] += 1
-        self._gate.wait()
+        self._gate.wait(self._takes_s)
 
 
 class _Server(ThreadingHTTPServer):
@@ -58,10 +59,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def target() -> Iterator[Target]:
-    """A target on a free port."""
+def target(takes_s: float | None = None) -> Iterator[Target]:
+    """A target on a free port. `takes_s`: after so long it answers by itself."""
     server = _Server(("127.0.0.1", 0), _Handler)
-    server.target = Target(server.server_address[1])
+    server.target = Target(server.server_address[1], takes_s)
     thread = Thread(target=server.serve_forever, name="target")
     thread.start()
     try:

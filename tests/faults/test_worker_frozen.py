@@ -28,7 +28,7 @@ def test_b082_what_a_frozen_worker_says_late_starts_no_second_chain_and_b083_it_
     frozen = crew.worker("frozen", NODE_ID="frozen", LEASE=LEASE)
     with target() as site:
         installation.put(installation.calls(4, site.url))
-        ledger.until(lambda: len(ledger.claimed_by("frozen")) == 4, "all are claimed")
+        ledger.until(lambda: len(ledger.held_by("frozen")) == 4, "all are held")
         frozen.freeze()
         other = crew.worker("other", NODE_ID="other", LEASE=LEASE)
         ledger.until(

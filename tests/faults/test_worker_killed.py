@@ -25,7 +25,7 @@ def test_each_run_succeeds_in_the_end_and_only_claimed_ones_count_another_attemp
     victim = crew.worker("victim", NODE_ID="victim", LEASE=LEASE, SLOTS=str(LONG + SHORT))
     with target() as site:
         installation.put(installation.calls(LONG, site.url))
-        ledger.until(lambda: len(ledger.claimed_by("victim")) == LONG, "the long runs are claimed")
+        ledger.until(lambda: len(ledger.held_by("victim")) == LONG, "the long runs are held")
         installation.put(installation.calls(SHORT + WAITING, site.url))
         ledger.until(lambda: len(site.asked) > LONG, "short runs execute")
         victim.kill()

@@ -1,6 +1,7 @@
 """Limits for each handler and each host: kept, and never in the way of what they do not concern."""
 
 import asyncio
+import gc
 import json
 from collections import Counter
 
@@ -20,6 +21,7 @@ from tocsin_worker.handlers.noop import NoopHandler
 from tocsin_worker.handlers.registry import Registry
 from tocsin_worker.intake.partition import WINDOW, Delivery, Place, RunsPartition
 from tocsin_worker.node import Exit, WorkerNode
+from tocsin_worker.pace import LATEST_MS, Pace
 from tocsin_worker.targets import target_host
 
 LIMITS = ConcurrencyLimits(handlers={"http": 3, "task": 1}, host=2)
@@ -194,6 +196,26 @@ def test_where_runs_end_quickly_everybody_is_waited_for() -> None:
         assert concurrency.take() is one
         concurrency.begun(one.run)
         executing = one
+
+
+def test_of_hosts_that_nobody_is_sent_back_to_any_more_nothing_is_kept() -> None:
+    def paces() -> int:
+        gc.collect()
+        return sum(isinstance(each, Pace) for each in gc.get_objects())
+
+    before = paces()
+    clock = SettableClock()
+    hosts = [f"h{number}" for number in range(50)]
+    concurrency, partition = parked(clock, *hosts, *hosts)
+    clock.advance(HOLD_MS)
+    assert len(concurrency.in_the_way(partition)) == len(hosts)
+    for host in hosts:
+        concurrency.ended(delivery(hosts.index(host), "http", host).run, 10)
+    concurrency.forget()
+    assert paces() == before + len(hosts), "they are to come again, in turns"
+    clock.advance(LATEST_MS + 1)
+    concurrency.forget()
+    assert paces() == before
 
 
 def test_what_waits_behind_something_that_executes_is_in_nobodys_way() -> None:

@@ -54,7 +54,7 @@ def test_a_thousand_slow_calls_go_on_at_a_time() -> None:
     play(scenario)
 
 
-def test_of_runs_that_have_ended_nothing_is_kept() -> None:
+def test_b161_of_runs_that_have_ended_nothing_is_kept() -> None:
     async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
         limits = ConcurrencyLimits(handlers={"noop": 4}, host=2)
         async with worker(cluster, slots=8, limits=limits) as running:

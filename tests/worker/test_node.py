@@ -445,26 +445,6 @@ def test_runs_queued_behind_a_slow_worker_are_handed_on() -> None:
     asyncio.run(main())
 
 
-def test_readiness_says_what_is_waited_for() -> None:
-    async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
-        async with worker(cluster) as running:
-            assert running.node.waiting_for == "checking the topics"
-            await until(lambda: running.node.waiting_for is None)
-            running.node.stop()
-            assert running.node.waiting_for == "stopping"
-
-    play(scenario)
-
-
-def test_a_missing_topic_is_a_sentence_and_a_failure() -> None:
-    async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
-        memory.delete_topic(TOPICS.cancels)
-        async with worker(cluster) as running:
-            assert await running.task is Exit.FAILED
-
-    play(scenario)
-
-
 def test_told_to_stop_it_declines_what_was_overtaken_by_another_tenant() -> None:
     async def scenario(memory: MemoryCluster, cluster: Cluster) -> None:
         gate = Gate(opened=True)

@@ -1,5 +1,6 @@
 """Slots, limits, cancels, colleagues."""
 
+import gc
 from typing import cast
 
 import msgspec
@@ -197,3 +198,17 @@ def test_an_old_report_is_not_believed() -> None:
 def test_the_latest_report_counts() -> None:
     known = colleagues(ManualTimers(), a_report("other"), a_report("other", free=0))
     assert not known.could_take()
+
+
+def test_of_colleagues_that_are_silent_nothing_is_kept() -> None:
+    """Each restart is a colleague of another name."""
+
+    def reports() -> int:
+        return sum(isinstance(each, Worker) for each in gc.get_objects())
+
+    timers = ManualTimers()
+    known, before = colleagues(timers), reports()
+    for number in range(20):
+        known.heard(a_report(f"other-{number}"))
+        timers.advance(FRESH_MS)
+    assert reports() <= before + 1

@@ -8,7 +8,8 @@ from typing import Literal, cast
 from tocsin.plugins import HANDLERS, Plugin, installed
 from tocsin.settings import InvalidSettings
 from tocsin.tasks.registry import CannotLoad, load_tasks
-from tocsin_worker.handlers.container.handler import ContainerHandler, Place
+from tocsin_worker.handlers.container.handler import ContainerHandler
+from tocsin_worker.handlers.container.orphans import Place
 from tocsin_worker.handlers.http.handler import HttpHandler
 from tocsin_worker.handlers.kafka.clusters import clusters_of
 from tocsin_worker.handlers.kafka.handler import KafkaHandler
@@ -50,7 +51,8 @@ def _tasks(modules: Sequence[str]) -> RunHandler:
 
 def _container(equipment: Equipment, socket: Path) -> RunHandler:
     node_id = equipment.settings.node_id
-    place = Place(socket, node_id or gethostname(), stable=node_id is not None)
+    node = node_id or gethostname()
+    place = Place(socket, equipment.worker, node, stable=node_id is not None)
     return ContainerHandler(place, equipment.secrets)
 
 

@@ -95,8 +95,9 @@ class OpeningHandler(Protocol):
     """A handler that has something to do when its worker starts."""
 
     async def open(self) -> None:
-        """Called once on the event loop, before the first run. What it raises is logged and
-        stops nothing: the runs will meet the same trouble, and tell of it."""
+        """Called once on the event loop, which it must not block, before the first run; together
+        with those of other handlers. What it raises is logged and stops nothing: the runs will meet
+        the same trouble, and tell of it. So does one that takes more than 30 s: it is cancelled."""
 
 
 @dataclass(frozen=True, slots=True)

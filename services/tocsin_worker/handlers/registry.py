@@ -10,6 +10,9 @@ from tocsin_worker.handlers.port import HandlerFailed, OpeningHandler, RunHandle
 
 LOG = logging.getLogger(__name__)
 
+OPEN_SECONDS = 30.0
+"""How long a handler may prepare itself."""
+
 
 class Registry:
     """The handlers of one worker, one for each type."""
@@ -23,6 +26,12 @@ class Registry:
             if not iscoroutinefunction(handler.execute):
                 raise ValueError(f"the handler {handler.type!r} has no coroutine `execute`")
             self._handlers[handler.type] = handler
+        self._opening: dict[asyncio.Task[None], str] = {}
+
+    @property
+    def opening(self) -> list[str]:
+        """The types whose handlers are still preparing themselves. From any thread."""
+        return sorted(self._opening.copy().values())
 
     @property
     def types(self) -> list[str]:
@@ -38,18 +47,34 @@ class Registry:
             message = f"no handler for the type {kind!r} in this worker; it has {known}"
             raise HandlerFailed(Error(code="no_handler", message=message)) from None
 
-    async def open(self) -> None:
-        """Let the handlers prepare themselves; one that fails in it is logged and stays."""
-        for handler in self._handlers.values():
+    async def open(self, seconds: float = OPEN_SECONDS) -> None:
+        """Let all handlers prepare themselves, at the same time. What one raises is logged, and
+        which has not done by then; they stay. Those that have not are cancelled then, or when this
+        is, and not waited for."""
+        for kind, handler in self._handlers.items():
             if isinstance(handler, OpeningHandler):
-                try:
-                    await handler.open()
-                except Exception:
-                    LOG.exception(
-                        "handler %s could not prepare itself",
-                        handler.type,
-                        extra={"action": "handler_not_prepared"},
-                    )
+                self._opening[asyncio.ensure_future(_opened(kind, handler))] = kind
+        try:
+            if self._opening:
+                await self._until_opened(seconds)
+        finally:
+            for one in self._opening:
+                one.cancel()
+            self._opening = {}
+
+    async def _until_opened(self, seconds: float) -> None:
+        for one in self._opening:
+            one.add_done_callback(self._opening.pop)
+        await asyncio.wait(self._opening, timeout=seconds)
+        for kind in self.opening:
+            LOG.error(
+                "handler %s has not prepared itself within %g s, and runs are taken without that: "
+                "its open() waits for something that does not come; mend that, give open() a "
+                "time-out of its own, or remove the distribution that brings the handler",
+                kind,
+                seconds,
+                extra={"action": "handler_not_prepared"},
+            )
 
     async def close(self) -> None:
         """Let all handlers close, at the same time. What one raises is logged. When this is
@@ -61,6 +86,15 @@ class Registry:
         finally:
             for one in closing:
                 one.cancel()
+
+
+async def _opened(kind: str, handler: OpeningHandler) -> None:
+    try:
+        await handler.open()
+    except Exception:
+        LOG.exception(
+            "handler %s could not prepare itself", kind, extra={"action": "handler_not_prepared"}
+        )
 
 
 async def _closed(handler: RunHandler) -> None:

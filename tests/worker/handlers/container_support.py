@@ -9,9 +9,10 @@ from typing import Any
 from tests.worker.handlers.podman import IMAGE
 from tocsin.model.runs import Run
 from tocsin_worker.handlers.container.engine import Engine
-from tocsin_worker.handlers.container.handler import ContainerHandler, Place
+from tocsin_worker.handlers.container.handler import ContainerHandler
+from tocsin_worker.handlers.container.orphans import Place
 from tocsin_worker.handlers.secrets import Secrets
-from tocsin_worker.testing import handler_run
+from tocsin_worker.testing import CONTEXT, handler_run
 
 SECRETS = Secrets(None, {"TOCSIN_SECRET_DB": "corr3ct horse"})
 
@@ -28,9 +29,9 @@ def shell(script: str, **config: Any) -> Run:
 
 @asynccontextmanager
 async def container_handler(
-    socket: Path, node: str = "node-1", *, stable: bool = True
+    socket: Path, node: str = "node-1", *, stable: bool = True, sweep_s: float = 60
 ) -> AsyncIterator[ContainerHandler]:
-    handler = ContainerHandler(Place(socket, node, stable), SECRETS)
+    handler = ContainerHandler(Place(socket, CONTEXT.worker, node, stable), SECRETS, sweep_s)
     try:
         yield handler
     finally:

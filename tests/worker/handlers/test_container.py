@@ -1,6 +1,7 @@
 """The handler `container` against a real engine."""
 
 import asyncio
+import gc
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -27,7 +28,7 @@ from tocsin_worker.handlers.configs import read_config
 from tocsin_worker.handlers.container.config import ContainerConfig
 from tocsin_worker.handlers.container.engine import Engine
 from tocsin_worker.handlers.container.handler import ContainerHandler
-from tocsin_worker.handlers.container.orphans import labels_of
+from tocsin_worker.handlers.container.orphans import MARGIN_MS, labels_of
 from tocsin_worker.handlers.container.spec import container_spec
 from tocsin_worker.handlers.port import Context, Equipment, HandlerFailed
 from tocsin_worker.handlers.secrets import Secrets
@@ -256,13 +257,25 @@ def test_nothing_is_left_of_a_container_that_has_ended(engine_socket: Path) -> N
     play(engine_socket, scenario)
 
 
-async def left_behind(looking: Engine, name: str, node: str, since: int, attempt: int = 1) -> None:
-    """A container that a worker started at `since`, and has forgotten."""
-    run = container_run("/bin/sleep", "1000", attempt=attempt)
-    labels = labels_of(run, Context("w-gone", since), node, grace_s=10)
+async def gone(looking: Engine, container: str) -> None:
+    """Wait until it is."""
+    async with asyncio.timeout(60):
+        while container in await containers(looking):  # noqa: ASYNC110 - the engine's to end
+            await asyncio.sleep(0.05)
+
+
+async def left_behind(
+    looking: Engine, name: str, node: str, since: int, worker: str = "w-gone"
+) -> str:
+    """The id of a container that a worker started at `since`, and has forgotten."""
+    run = container_run("/bin/sleep", "1000")
+    labels = labels_of(run, Context(worker, since), node, grace_s=10)
     config = read_config(run.handler, ContainerConfig)
+    before = await containers(looking)
     await looking.create(name, container_spec(config, {}, labels))
     await looking.start(name)
+    (container,) = await containers(looking) - before
+    return container
 
 
 @pytest.mark.parametrize(
@@ -275,24 +288,76 @@ def test_containers_that_nobody_has_any_more_are_removed_at_the_start(
     """Under a name that others may have too, only those whose time is over."""
 
     async def scenario(handler: ContainerHandler, looking: Engine) -> None:
-        names = {
-            "other-node": ("node-2", 0),
-            "perhaps-busy": ("node-1", clock.now_ms()),
-            "over": ("node-1", 0),
+        now = clock.now_ms()
+        ids = {
+            "other-node": await left_behind(looking, "other-node", "node-2", now),
+            "over-there": await left_behind(looking, "over-there", "node-2", 0),
+            "perhaps-busy": await left_behind(looking, "perhaps-busy", "node-1", now),
+            "over": await left_behind(looking, "over", "node-1", 0),
         }
-        ids = {}
-        for name, (node, since) in names.items():
-            before = await containers(looking)
-            await left_behind(looking, name, node, since)
-            (ids[name],) = await containers(looking) - before
         try:
             await handler.open()
             assert await containers(looking) == {ids[name] for name in left}
         finally:
-            for name in names:
-                await looking.remove(name)
+            for container in ids.values():
+                await looking.remove(container)
 
     play(engine_socket, scenario, stable=stable)
+
+
+def test_containers_whose_time_ends_later_are_removed_then_if_nobody_is_at_work_with_them(
+    engine_socket: Path,
+) -> None:
+    """A live worker keeps what it has, whatever its clock says, and so does any other of the same
+    name: after the start only time counts."""
+
+    async def scenario(handler: ContainerHandler, looking: Engine) -> None:
+        await handler.open()
+        busy = container_run("/bin/sleep", "1000", stop_grace=0)
+        attempt = asyncio.ensure_future(handler.execute(busy, Context(CONTEXT.worker, 0)))
+        mine = await begun(looking, busy)
+        twin = await left_behind(looking, "twin", "node-1", clock.now_ms(), "w-2")
+        almost_over = clock.now_ms() - busy.timeout_ms - 10_000 - MARGIN_MS + 5_000
+        await gone(looking, await left_behind(looking, "over", "node-3", almost_over))
+        await asyncio.sleep(0.3)  # and a few more looks
+        assert await containers(looking) == {mine, twin}
+        await looking.remove(twin)
+        attempt.cancel()
+        await asyncio.wait([attempt])
+
+    play(engine_socket, scenario, sweep_s=0.1)
+
+
+def test_an_engine_that_is_away_at_the_start_is_looked_at_later(
+    engine_socket: Path, tmp_path: Path
+) -> None:
+    async def scenario(_: ContainerHandler, looking: Engine) -> None:
+        left = await left_behind(looking, "left", "node-1", clock.now_ms())
+        link = tmp_path / "engine.sock"
+        async with container_handler(link, sweep_s=0.1) as handler:
+            with pytest.raises(OSError, match="Cannot connect"):
+                await handler.open()
+            link.symlink_to(engine_socket)
+            await gone(looking, left)
+
+    play(engine_socket, scenario)
+
+
+def test_nothing_is_kept_of_images_that_nobody_is_waiting_for(tmp_path: Path) -> None:
+    def locks() -> int:
+        gc.collect()
+        return sum(isinstance(each, asyncio.Lock) for each in gc.get_objects())
+
+    async def main() -> None:
+        async with container_handler(tmp_path / "absent.sock") as handler:
+            before = locks()
+            for number in range(50):
+                run = container_run("/bin/true", image=f"absent:{number}", pull="missing")
+                with pytest.raises(HandlerFailed):
+                    await handler.execute(run, CONTEXT)
+            assert locks() <= before
+
+    asyncio.run(main())
 
 
 def test_an_attempt_ends_what_is_left_of_earlier_ones(engine_socket: Path) -> None:

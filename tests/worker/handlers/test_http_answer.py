@@ -2,8 +2,11 @@
 
 import base64
 import json
+from encodings.aliases import aliases
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.worker.handlers.http_support import (
     fail,
@@ -13,7 +16,7 @@ from tests.worker.handlers.http_support import (
     succeed,
 )
 from tests.worker.handlers.server import Server
-from tocsin_worker.handlers.http.answer import MAX_BODY_BYTES
+from tocsin_worker.handlers.http.answer import MAX_BODY_BYTES, result, retry_after_ms
 from tocsin_worker.handlers.http.handler import HttpHandler
 from tocsin_worker.handlers.port import Deferred, Success
 from tocsin_worker.limits import RESULT_BYTES
@@ -88,6 +91,14 @@ def test_retry_after_is_understood(value: str, retry_after_ms: int | None) -> No
     play(scenario)
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["Thu, 31 Dec 2026 00:00:00 +9999999999999999999", "Thu, 31 Dec 2026 00:00:9999999999999 GMT"],
+)
+def test_a_date_that_no_machine_can_count_is_none(value: str) -> None:
+    assert retry_after_ms(value, 0) is None
+
+
 def test_retry_after_may_be_a_date() -> None:
     async def scenario(site: Server, client: HttpHandler) -> None:
         site.answer("/", 429, Retry_After="Fri, 31 Dec 2100 23:59:59 GMT")
@@ -129,6 +140,29 @@ def test_a_body_that_is_no_text_is_kept_as_base64() -> None:
         assert base64.b64decode(result["body_base64"]) == b"\xff\x00"
 
     play(scenario)
+
+
+@pytest.mark.parametrize(
+    ("charset", "body"),
+    [
+        ("undefined", b"hi"),
+        ("unicode_escape", rb"\ud800"),
+        ("utf-7", b"+2AA-"),
+        ("utf-8\0", b"hi"),
+        ("zlib", b"hi"),
+        ("idna", b"xn--\xff"),
+    ],
+)
+def test_b129_whatever_charset_a_target_claims_its_answer_is_kept(
+    charset: str, body: bytes
+) -> None:
+    kept = json.loads(result(200, {}, body, charset))
+    assert base64.b64decode(kept["body_base64"]) == body
+
+
+@given(charset=st.sampled_from(sorted(set(aliases.values()))), body=st.binary(max_size=40))
+def test_b129_no_text_of_any_charset_breaks_the_result(charset: str, body: bytes) -> None:
+    assert json.loads(result(200, {}, body, charset))["status"] == 200
 
 
 def test_a_body_in_an_unheard_of_charset_is_kept_as_base64() -> None:

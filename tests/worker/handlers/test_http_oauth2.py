@@ -1,6 +1,7 @@
 """Access tokens of handler `http`: got by client credentials, kept, and got anew."""
 
 import asyncio
+import gc
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -82,6 +83,22 @@ def test_runs_that_begin_together_ask_for_one_token() -> None:
         run = http_run(site.url("/hook"), **auth(site))
         await asyncio.gather(*(client.execute(run, CONTEXT) for _ in range(10)))
         assert authority.given == 1
+
+    play(scenario, secrets=SECRETS)
+
+
+def test_nothing_is_kept_of_clients_that_get_no_token() -> None:
+    def locks() -> int:
+        gc.collect()
+        return sum(isinstance(each, asyncio.Lock) for each in gc.get_objects())
+
+    async def scenario(site: Server, client: HttpHandler) -> None:
+        site.answer("/token", 401)
+        before = locks()
+        for number in range(50):
+            wanted = auth(site, client_id=f"client-{number}")
+            await fail(client, http_run(site.url("/hook"), **wanted))
+        assert locks() <= before
 
     play(scenario, secrets=SECRETS)
 

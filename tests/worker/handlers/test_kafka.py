@@ -205,6 +205,28 @@ def test_what_was_never_acknowledged_is_a_failure_worth_a_retry(broker: BrokerAd
     asyncio.run(main())
 
 
+def test_a_cluster_that_does_not_answer_holds_up_no_other(
+    world: World, broker: BrokerAddress
+) -> None:
+    """It is asked how many partitions a topic has, by more runs than any pool has threads."""
+
+    async def main() -> None:
+        async with silent_broker() as (address, asked):
+            handler = kafka_handler(broker, {"silent": {"bootstrap.servers": address}})
+            lost = kafka_run("t", 1, cluster="silent", key="k", partitioner="crc32")
+            silent = [asyncio.ensure_future(handler.execute(lost, CONTEXT)) for _ in range(64)]
+            await asked.wait()
+            async with asyncio.timeout(5):
+                await handler.execute(kafka_run(world.topic(), 1), CONTEXT)
+                assert await asyncio.to_thread(lambda: "anything") == "anything"
+            assert not any(attempt.done() for attempt in silent)
+            for attempt in silent:
+                attempt.cancel()
+            await handler.close()
+
+    asyncio.run(main())
+
+
 def test_a_cluster_with_wrong_properties_is_a_failure_that_another_worker_may_mend(
     broker: BrokerAddress,
 ) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import cast
 
 import pytest
@@ -58,6 +59,41 @@ def test_handlers_prepare_themselves_once_and_trouble_stops_nothing(
         asyncio.run(Registry([handler]).open())
         assert handler.opened == 1
     assert "handler noop could not prepare itself" in caplog.text
+
+
+class Hanging(NoopHandler):
+    """Prepares itself for ever, and does not listen."""
+
+    def __init__(self) -> None:
+        self.end = asyncio.Event()
+
+    async def open(self) -> None:
+        while not self.end.is_set():
+            with suppress(asyncio.CancelledError):
+                await self.end.wait()
+
+
+def test_a_handler_that_never_has_done_is_not_waited_for_and_the_log_says_what_to_do(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def main() -> None:
+        handler, other = Hanging(), Preparing()
+        other.type = "other"
+        registry = Registry([handler, other])
+        opening = asyncio.ensure_future(registry.open(0.05))
+        await asyncio.sleep(0.01)
+        assert registry.opening == ["noop"]
+        async with asyncio.timeout(10):
+            await opening
+        assert registry.opening == []
+        assert other.opened == 1
+        handler.end.set()
+
+    asyncio.run(main())
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert "handler noop has not prepared itself within 0.05 s" in line
+    assert "open()" in line
+    assert "remove the distribution" in line
 
 
 class Closing:

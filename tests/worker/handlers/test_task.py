@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from tests.tasks import sample
@@ -81,6 +82,20 @@ def test_a_process_is_used_again() -> None:
         assert await result(handler, run_of("add_in_process", [1])) == first
 
     play(scenario)
+
+
+def test_a_process_without_a_call_for_long_is_no_more_and_the_next_call_gets_another() -> None:
+    async def main() -> None:
+        handler = TaskHandler(TASKS, MODULES, idle_ms=100)
+        await handler.open()
+        _, process = await result(handler, run_of("add_in_process", [1]))
+        async with asyncio.timeout(PATIENCE):
+            while psutil.pid_exists(process):  # noqa: ASYNC110 - another thread ends it
+                await asyncio.sleep(0.01)
+        assert (await result(handler, run_of("add_in_process", [1])))[1] != process
+        await handler.close()
+
+    asyncio.run(main())
 
 
 @EVERYWHERE

@@ -22,6 +22,7 @@ class Listed(msgspec.Struct, rename="pascal"):
     """A container in a list."""
 
     id: str
+    names: list[str] = []
     labels: dict[str, str] = {}
 
 

@@ -2,12 +2,10 @@
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from secrets import token_hex
+from weakref import WeakValueDictionary
 
 import aiohttp
 import msgspec
@@ -18,8 +16,9 @@ from tocsin_worker.handlers.container.attachment import Attachment
 from tocsin_worker.handlers.container.config import ContainerConfig, RegistryAuth
 from tocsin_worker.handlers.container.engine import Engine
 from tocsin_worker.handlers.container.errors import EngineError
-from tocsin_worker.handlers.container.orphans import earlier_attempts, labels_of, orphans
+from tocsin_worker.handlers.container.orphans import Place, earlier_attempts, labels_of
 from tocsin_worker.handlers.container.spec import container_spec
+from tocsin_worker.handlers.container.sweep import EVERY_SECONDS, Sweep
 from tocsin_worker.handlers.disclosure import Disclosure
 from tocsin_worker.handlers.output import last_words, program_result
 from tocsin_worker.handlers.port import Context, HandlerFailed, Success
@@ -28,18 +27,7 @@ from tocsin_worker.handlers.secrets import Secrets
 
 LOG = logging.getLogger(__name__)
 
-_SWEEP_SECONDS = 10.0
 _REMOVE_SECONDS = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where containers run, and whose they are. `node`: a name of this machine or node; `stable`:
-    no other living process has it, so containers of another worker under it are orphans."""
-
-    socket: Path
-    node: str
-    stable: bool
 
 
 class ContainerHandler:
@@ -51,22 +39,19 @@ class ContainerHandler:
 
     type = "container"
 
-    def __init__(self, place: Place, secrets: Secrets) -> None:
+    def __init__(self, place: Place, secrets: Secrets, sweep_s: float = EVERY_SECONDS) -> None:
+        """`sweep_s`: between two looks for what was left behind."""
         self._place = place
         self._secrets = secrets
         self._engine = Engine(place.socket)
-        self._pulls: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._pulls: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._at_work: set[str] = set()
         self._ending: set[asyncio.Task[None]] = set()
+        self._sweep = Sweep(self._engine, place, self._at_work, sweep_s)
 
     async def open(self) -> None:
-        """Remove what workers of this node have left behind."""
-        async with asyncio.timeout(_SWEEP_SECONDS):
-            for orphan in await orphans(self._engine, self._place.node, self._place.stable):
-                LOG.warning(
-                    "removing a container that was left behind",
-                    extra={"action": "orphan_removed", "run_id": orphan.run_id},
-                )
-                await self._engine.remove(orphan.container)
+        """Remove what other workers have left behind, now and from time to time."""
+        await self._sweep.begin()
 
     async def execute(self, run: Run, context: Context) -> Success:
         config = read_config(run.handler, ContainerConfig)
@@ -78,6 +63,7 @@ class ContainerHandler:
         with _engine_failures(disclosure):
             await self._have_image(config, disclosure)
             await self._end_earlier_attempts(run)
+            self._at_work.add(name)
             creating = asyncio.ensure_future(self._engine.create(name, spec))
             try:
                 await asyncio.shield(creating)
@@ -95,6 +81,7 @@ class ContainerHandler:
 
     async def close(self) -> None:
         """Waits for containers that are being stopped."""
+        self._sweep.end()
         while self._ending:
             await asyncio.wait(self._ending)
         await self._engine.close()
@@ -114,7 +101,7 @@ class ContainerHandler:
         """Runs that need the same image at the same time wait for one pull."""
         if config.pull == "never":
             return
-        async with self._pulls[config.image]:
+        async with self._pulls.setdefault(config.image, asyncio.Lock()):
             if config.pull == "missing" and await self._engine.has_image(config.image):
                 return
             await self._engine.pull(config.image, _login(config.registry_auth, disclosure))
@@ -131,13 +118,14 @@ class ContainerHandler:
         async def end() -> None:
             await asyncio.wait([creating])
             await self._stop_and_remove(name, grace_s)
+            self._at_work.discard(name)
 
         task = asyncio.get_running_loop().create_task(end())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
     async def _stop_and_remove(self, name: str, grace_s: int) -> None:
-        """One that has ended stops at once. What fails here is swept at the next start."""
+        """One that has ended stops at once. What fails here is swept when its time is over."""
         try:
             async with asyncio.timeout(grace_s + _REMOVE_SECONDS):
                 try:

@@ -1,6 +1,7 @@
 """Whose a container is, by its labels, and which containers are nobody's any more."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from tocsin import clock
 from tocsin.model.runs import Run
@@ -8,10 +9,11 @@ from tocsin_worker.handlers.container.engine import Engine, Listed
 from tocsin_worker.handlers.port import Context
 
 _NODE = "io.tocsin.node"
+_WORKER = "io.tocsin.worker"
 _RUN = "io.tocsin.run-id"
 _ATTEMPT = "io.tocsin.attempt"
 _UNTIL = "io.tocsin.until"
-_MARGIN_MS = 60_000
+MARGIN_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +21,27 @@ class Orphan:
     """A container to be removed."""
 
     container: str
+    names: frozenset[str]
     run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where containers run, and whose they are. `node`: a name of this machine or node; `stable`:
+    no other living process has it, so what another worker has made under it is an orphan."""
+
+    socket: Path
+    worker: str
+    node: str
+    stable: bool
 
 
 def labels_of(run: Run, context: Context, node: str, grace_s: int) -> dict[str, str]:
     """`until`: epoch milliseconds after which no worker can still be busy with it."""
-    until = context.started_time + run.timeout_ms + grace_s * 1000 + _MARGIN_MS
+    until = context.started_time + run.timeout_ms + grace_s * 1000 + MARGIN_MS
     return {
         _NODE: node,
-        "io.tocsin.worker": context.worker,
+        _WORKER: context.worker,
         "io.tocsin.job-id": run.job_id,
         "io.tocsin.tenant": run.tenant,
         _RUN: run.run_id,
@@ -36,11 +50,19 @@ def labels_of(run: Run, context: Context, node: str, grace_s: int) -> dict[str, 
     }
 
 
-async def orphans(engine: Engine, node: str, stable: bool) -> list[Orphan]:
-    """Of a node whose worker has just started and has no container yet: all if nobody else can
-    have its name, else those whose time is over."""
-    found = await engine.labelled(f"{_NODE}={node}")
-    return [_orphan(one) for one in found if stable or _number(one, _UNTIL) < clock.now_ms()]
+async def overdue(engine: Engine) -> list[Orphan]:
+    """Containers whose time is over, whoever made them."""
+    now = clock.now_ms()
+    found = await engine.labelled(_UNTIL)
+    return [_orphan(one) for one in found if _number(one, _UNTIL) < now]
+
+
+async def predecessors(engine: Engine, place: Place) -> list[Orphan]:
+    """Containers of the workers that a node has had before this one, if its name tells."""
+    if not place.stable:
+        return []
+    found = await engine.labelled(f"{_NODE}={place.node}")
+    return [_orphan(one) for one in found if one.labels.get(_WORKER) != place.worker]
 
 
 async def earlier_attempts(engine: Engine, run: Run) -> list[Orphan]:
@@ -50,7 +72,8 @@ async def earlier_attempts(engine: Engine, run: Run) -> list[Orphan]:
 
 
 def _orphan(one: Listed) -> Orphan:
-    return Orphan(one.id, one.labels.get(_RUN, ""))
+    names = frozenset(name.removeprefix("/") for name in one.names)
+    return Orphan(one.id, names, one.labels.get(_RUN, ""))
 
 
 def _number(one: Listed, label: str) -> int:

@@ -66,14 +66,19 @@ def _encode(
 
 
 def _text(body: bytes, charset: str | None, *, truncated: bool) -> str | None:
-    """None if the bytes are not text in their charset (UTF-8 unless named)."""
+    """None if the bytes are not text in their charset (UTF-8 unless named). The target chooses it,
+    so it may be none at all, or one in which they mean half a surrogate pair."""
     try:
-        return body.decode(charset or "utf-8")
-    except LookupError:
-        return None
+        text = body.decode(charset or "utf-8")
+        text.encode()
     except UnicodeDecodeError as error:
         cut_inside_a_character = truncated and error.start >= len(body) - 3
-        return body[: error.start].decode(charset or "utf-8") if cut_inside_a_character else None
+        return (
+            _text(body[: error.start], charset, truncated=False) if cut_inside_a_character else None
+        )
+    except (LookupError, ValueError):
+        return None
+    return text
 
 
 def _bounded(headers: dict[str, str]) -> dict[str, str]:
@@ -102,7 +107,7 @@ def retry_after_ms(value: str | None, now_ms: int) -> int | None:
         return int(value) * 1000
     try:
         moment = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -14,6 +14,7 @@ from tocsin.model.runs import Error
 from tocsin_worker.handlers.configs import unusable
 from tocsin_worker.handlers.http.guard import Guard
 from tocsin_worker.handlers.http.request import Hop
+from tocsin_worker.handlers.http.resolver import Resolver
 from tocsin_worker.handlers.port import HandlerFailed
 
 
@@ -33,7 +34,7 @@ class Client:
     def __init__(self, allow: Iterable[str], resolver: AbstractResolver | None = None) -> None:
         """`allow`: exceptions for the guard; raises `ValueError` for one that is wrong."""
         self._guard = Guard(allow)
-        self._resolver = resolver
+        self._resolver = resolver or Resolver()
         self._session: aiohttp.ClientSession | None = None
 
     @asynccontextmanager
@@ -59,6 +60,7 @@ class Client:
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
+        await self._resolver.close()
 
     def _request(self, hop: Hop, way: Way) -> "aiohttp.client._RequestContextManager":
         if self._session is None:

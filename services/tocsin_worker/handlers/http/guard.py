@@ -11,7 +11,6 @@ that carries an IPv4 one is judged by that.
 (`internal.example` stands for itself and `*.internal.example`, and never for an address).
 """
 
-import asyncio
 import re
 import socket
 from collections.abc import Iterable, Iterator
@@ -135,7 +134,7 @@ class Guard:
         finally:
             _target.reset(token)
 
-    async def examine(self, host: str, resolver: AbstractResolver | None = None) -> None:
+    async def examine(self, host: str, resolver: AbstractResolver) -> None:
         """For a request that a proxy will make: refuse a host that leads inside, as far as this
         worker can tell, and a name that it does not know, unless a suffix allows it. The proxy
         looks the name up again, and may find another address."""
@@ -160,16 +159,14 @@ class Guard:
         return socket.socket(info[0], info[1], info[2])
 
 
-async def _addresses(host: str, resolver: AbstractResolver | None) -> list[str]:
+async def _addresses(host: str, resolver: AbstractResolver) -> list[str]:
     if _address(host) is not None:
         return [host]
     try:
-        if resolver is not None:
-            return [found["host"] for found in await resolver.resolve(host)]
-        infos = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        found = await resolver.resolve(host, family=socket.AF_UNSPEC)
     except OSError:
         return []
-    return [str(info[4][0]) for info in infos]
+    return [one["host"] for one in found]
 
 
 def refused_scheme(url: str) -> Error:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 from dataclasses import dataclass
 from urllib.parse import quote_plus, urlencode
+from weakref import WeakValueDictionary
 
 import msgspec
 from yarl import URL
@@ -45,7 +46,7 @@ class Tokens:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._kept: dict[tuple[OAuth2, str], Token] = {}
-        self._locks: dict[tuple[OAuth2, str], asyncio.Lock] = {}
+        self._locks: WeakValueDictionary[tuple[OAuth2, str], asyncio.Lock] = WeakValueDictionary()
 
     async def token(self, oauth2: OAuth2, way: Way, disclosure: Disclosure) -> Token:
         """Raises `HandlerFailed` with what the token's server answers, or does not."""
@@ -66,9 +67,6 @@ class Tokens:
     def _forget_ended(self) -> None:
         now = clock.monotonic_ms()
         self._kept = {key: kept for key, kept in self._kept.items() if kept.until > now}
-        self._locks = {
-            key: lock for key, lock in self._locks.items() if key in self._kept or lock.locked()
-        }
 
     async def _ask(self, oauth2: OAuth2, way: Way, disclosure: Disclosure) -> Token:
         hop = _token_request(oauth2, disclosure)

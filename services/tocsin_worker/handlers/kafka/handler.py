@@ -1,6 +1,9 @@
 """The handler itself."""
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 
@@ -16,6 +19,9 @@ from tocsin_worker.handlers.payloads import is_empty, payload_bytes
 from tocsin_worker.handlers.port import Context, HandlerFailed, Success
 from tocsin_worker.handlers.run_facts import run_headers
 from tocsin_worker.handlers.secrets import Secrets
+from tocsin_worker.threads import pool
+
+R = TypeVar("R")
 
 
 class KafkaResult(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -42,6 +48,7 @@ class KafkaHandler:
         self._own_prefix = own_prefix
         self._senders: dict[str | None, Sender] = {}
         self._opening = asyncio.Lock()
+        self._opener = pool("kafka-opener", 1)
 
     async def execute(self, run: Run, context: Context) -> Success:
         config = read_config(run.handler, KafkaConfig)
@@ -57,8 +64,9 @@ class KafkaHandler:
     async def close(self) -> None:
         async with self._opening:
             for sender in self._senders.values():
-                await asyncio.to_thread(sender.close)
+                await self._in_opener(sender.close)
             self._senders.clear()
+            self._opener.shutdown(wait=False)
 
     async def _sender(self, cluster: str | None, disclosure: Disclosure) -> Sender:
         """The one there is, unless it has ended; made anew it has fresh secrets."""
@@ -69,25 +77,30 @@ class KafkaHandler:
             sender = self._senders.get(cluster)
             if sender is None or sender.trouble is not None:
                 opened = self._clusters.open(cluster, disclosure)
-                sender = self._senders[cluster] = await _opened(opened, disclosure)
+                if sender is not None:
+                    await self._in_opener(sender.close)
+                sender = self._senders[cluster] = await self._opened(opened, disclosure)
         return sender
 
+    async def _opened(self, cluster: Cluster, disclosure: Disclosure) -> Sender:
+        """Raises `HandlerFailed` where this worker's properties of the cluster are wrong: another
+        worker may have right ones."""
+        try:
+            return await self._in_opener(partial(Sender, cluster))
+        except PropertiesRefused as error:
+            message = disclosure.hide(error.reason)
+            raise HandlerFailed(Error(code="invalid", message=message)) from error
 
-async def _opened(cluster: Cluster, disclosure: Disclosure) -> Sender:
-    """Raises `HandlerFailed` where this worker's properties of the cluster are wrong: another
-    worker may have right ones."""
-    try:
-        return await asyncio.to_thread(Sender, cluster)
-    except PropertiesRefused as error:
-        message = disclosure.hide(error.reason)
-        raise HandlerFailed(Error(code="invalid", message=message)) from error
+    def _in_opener(self, call: Callable[[], R]) -> "asyncio.Future[R]":
+        return asyncio.get_running_loop().run_in_executor(self._opener, call)
 
 
 async def _delivered(
     sender: Sender, config: KafkaConfig, value: bytes | None, headers: Headers
 ) -> Delivered:
     try:
-        sent = await asyncio.to_thread(sender.send, config, value, headers)
+        loop = asyncio.get_running_loop()
+        sent = await loop.run_in_executor(sender.threads, sender.send, config, value, headers)
         return await asyncio.wrap_future(sent)
     except BrokerError as error:
         raise HandlerFailed(_error(sender.trouble or error)) from error

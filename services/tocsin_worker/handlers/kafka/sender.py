@@ -8,22 +8,26 @@ from tocsin.broker.errors import BrokerError, Die, Retry
 from tocsin.broker.port import Cluster, Delivered, Headers
 from tocsin_worker.handlers.kafka.config import KafkaConfig
 from tocsin_worker.handlers.kafka.partitions import needs_count, partition_for
+from tocsin_worker.threads import pool
 
 LOG = logging.getLogger(__name__)
 
+_THREADS = 8
 _POLL_SECONDS = 0.1
 _REQUEST_SECONDS = 10.0
 _FLUSH_SECONDS = 2.0
 
 
 class Sender:
-    """For one cluster. `send` may be called from several threads."""
+    """For one cluster. `send` may be called from several threads; `threads` are for that alone, so
+    that a cluster that does not answer holds up no other."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._producer = cluster.producer()
         self._counts: dict[str, int] = {}
         self._stopping = Event()
+        self.threads = pool("kafka", _THREADS)
         self.trouble: BrokerError | None = None
         """Why this sender is of no more use; what it had in hand is unknown."""
         self._thread = Thread(target=self._serve, name="kafka-handler", daemon=True)
@@ -44,6 +48,7 @@ class Sender:
         """What is on its way is waited for, briefly. May be called twice."""
         self._stopping.set()
         self._thread.join()
+        self.threads.shutdown(wait=False)
 
     def _count(self, topic: str) -> int:
         """Remembered: a topic that grows is noticed by the next worker process."""

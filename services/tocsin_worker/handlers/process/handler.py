@@ -1,6 +1,7 @@
 """The handler itself."""
 
 import signal
+from concurrent.futures import Executor
 
 from tocsin.model.runs import Error, Run
 from tocsin_worker.handlers.configs import read_config
@@ -11,6 +12,10 @@ from tocsin_worker.handlers.process.config import ProcessConfig
 from tocsin_worker.handlers.process.program import Order, Program
 from tocsin_worker.handlers.run_facts import run_environment
 from tocsin_worker.handlers.secrets import Secrets
+from tocsin_worker.threads import pool
+
+_THREADS = 16
+"""That start programs: a folder on a file server may take its time."""
 
 
 class ProcessHandler:
@@ -24,6 +29,7 @@ class ProcessHandler:
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
+        self._threads = pool("programs", _THREADS)
 
     async def execute(self, run: Run, context: Context) -> Success:
         config = read_config(run.handler, ProcessConfig)
@@ -36,7 +42,7 @@ class ProcessHandler:
             config.directory,
             config.user,
         )
-        program = await _started(order)
+        program = await _started(order, self._threads)
         try:
             exit_code = await program.wait()
         except BaseException:
@@ -50,13 +56,13 @@ class ProcessHandler:
         raise HandlerFailed(Error(code="exit_code", message=message), result)
 
     async def close(self) -> None:
-        return None
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-async def _started(order: Order) -> Program:
+async def _started(order: Order, threads: Executor) -> Program:
     """What is missing here may be there on another worker."""
     try:
-        return await Program.start(order)
+        return await Program.start(order, threads)
     except (OSError, ValueError) as error:
         message = f"{order.argv[0]} could not be started: {error}"
         raise HandlerFailed(Error(code="invalid", message=message)) from error

@@ -6,6 +6,7 @@ import pwd
 import signal
 import subprocess
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from tempfile import TemporaryFile
@@ -42,9 +43,10 @@ class Program:
         self._pipes: list[tuple[asyncio.BaseTransport, _Reading]] = []
 
     @classmethod
-    async def start(cls, order: Order) -> Self:
-        """Raises `OSError` where the program, its directory or its user cannot be had."""
-        popen = await _watched(order)
+    async def start(cls, order: Order, threads: Executor) -> Self:
+        """On one of the threads, since it may block. Raises `OSError` where the program, its
+        directory or its user cannot be had."""
+        popen = await _watched(order, threads)
         program = cls(popen, os.pidfd_open(popen.pid))
         try:
             await program._read()
@@ -121,9 +123,9 @@ class _Reading(asyncio.Protocol):
         self.closed.set()
 
 
-async def _watched(order: Order) -> "subprocess.Popen[bytes]":
+async def _watched(order: Order, threads: Executor) -> "subprocess.Popen[bytes]":
     """Whoever is cancelled while it is being started ends it: nobody else knows of it."""
-    starting = asyncio.ensure_future(asyncio.to_thread(_popen, order))
+    starting = asyncio.get_running_loop().run_in_executor(threads, _popen, order)
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:

@@ -21,6 +21,9 @@ from tocsin_worker.handlers.task.threads import call_on_thread
 _LET_GO_SECONDS = 0.9
 """How long a task without heartbeats is waited for, once it was told to stop."""
 
+IDLE_MS = 300_000
+"""How long a child process is kept without a call, or up to twice as long."""
+
 _NAMES_SHOWN = 20
 
 Tasks = Mapping[str, Task[..., Any]]
@@ -36,9 +39,15 @@ class TaskHandler:
 
     type = "task"
 
-    def __init__(self, tasks: Tasks, modules: Sequence[str]) -> None:
+    def __init__(self, tasks: Tasks, modules: Sequence[str], idle_ms: int = IDLE_MS) -> None:
         self._tasks = tasks
         self._processes = Processes(modules)
+        self._idle_ms = idle_ms
+        self._tidying: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """From now on processes that have nothing to do end."""
+        self._tidying = asyncio.get_running_loop().create_task(self._tidy())
 
     async def execute(self, run: Run, context: Context) -> Success:
         task, link = self._task(run), Link()
@@ -54,7 +63,14 @@ class TaskHandler:
         return _success(work)
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._processes.close)
+        if self._tidying is not None:
+            self._tidying.cancel()
+        await call_on_thread("end of tasks", self._processes.close)
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(self._idle_ms / 1000)
+            await call_on_thread("end of idle", lambda: self._processes.end_idle(self._idle_ms))
 
     def _task(self, run: Run) -> Task[..., Any]:
         name = read_config(run.handler, _Config).name

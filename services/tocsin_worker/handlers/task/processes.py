@@ -1,4 +1,5 @@
-"""Child processes for tasks that block: kept for the next call, killed when one will not end."""
+"""Child processes for tasks that block: kept for the next call as long as there are calls, killed
+when one will not end."""
 
 import os
 import signal
@@ -31,7 +32,7 @@ class Processes:
     def __init__(self, modules: Sequence[str]) -> None:
         self._modules = tuple(modules)
         self._lock = Lock()
-        self._idle: list[_Process] = []
+        self._idle: dict[_Process, int] = {}
         self._all: set[_Process] = set()
         self._closed = False
 
@@ -54,16 +55,27 @@ class Processes:
         """Kill whatever there is, at work or not."""
         with self._lock:
             self._closed = True
-            left, self._all, self._idle = self._all, set(), []
+            left, self._all, self._idle = self._all, set(), {}
         for process in left:
             process.kill()
+
+    def end_idle(self, for_ms: int) -> None:
+        """Kill those that have had no call for so long: the next call takes the one that was used
+        last, so what a peak has left behind is not used again before the next."""
+        before = clock.monotonic_ms() - for_ms
+        with self._lock:
+            idle = [process for process, since in self._idle.items() if since <= before]
+            for process in idle:
+                del self._idle[process]
+        for process in idle:
+            self._drop(process)
 
     def _take(self) -> "_Process":
         with self._lock:
             if self._closed:
                 raise TaskCancelled
             if self._idle:
-                return self._idle.pop()
+                return self._idle.popitem()[0]
             process = _Process(self._modules)
             self._all.add(process)
             return process
@@ -73,7 +85,7 @@ class Processes:
             self._drop(process)
             return
         with self._lock:
-            self._idle.append(process)
+            self._idle[process] = clock.monotonic_ms()
 
     def _drop(self, process: "_Process") -> None:
         with self._lock:
