@@ -121,6 +121,16 @@ def test_a_wiped_store_is_empty_and_can_be_written(store: LocalStore) -> None:
     assert store.get(b"b") == b"2"
 
 
+def test_a_deleted_store_leaves_nothing_behind(stores: LocalStores) -> None:
+    store = stores.open("one")
+    store.write({b"a": b"1"})
+    store.delete()
+    store.close()
+    again = stores.open("one")
+    assert again.get(b"a") is None
+    again.close()
+
+
 def test_b167_a_scan_that_is_given_up_does_not_hold_the_store(stores: LocalStores) -> None:
     store = stores.open("one")
     store.write({b"a": b"1", b"b": b"2"})

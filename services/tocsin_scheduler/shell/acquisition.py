@@ -205,7 +205,7 @@ class Acquisition:
         tenure = None if error.partition is None else self._tenures.get(error.partition)
         LOG.warning("%s", error, extra={"action": "rebuild"})
         if tenure is not None and tenure.restore is not None:
-            self._wipe(tenure, tenure.restore.store)
+            self._begin_anew(tenure, tenure.restore.store)
         elif tenure is not None and tenure.live is not None and tenure.live.memory is not None:
             tenure.live.memory.reached(tenure.live.memory.through)
 
@@ -221,7 +221,7 @@ class Acquisition:
                 self._build(tenure, restore)
         except StoreDamaged as error:
             LOG.warning("%s", error, extra={"action": "store_damaged"})
-            self._wipe(tenure, restore.store)
+            self._begin_anew(tenure, restore.store)
         return restore.is_working
 
     def _build(self, tenure: Tenure, restore: Restore) -> None:
@@ -247,6 +247,6 @@ class Acquisition:
         )
         self._report.alarm("topic_made_again")
 
-    def _wipe(self, tenure: Tenure, store: LocalStore) -> None:
-        store.wipe()
+    def _begin_anew(self, tenure: Tenure, store: LocalStore) -> None:
+        store.delete()
         self._tenures.start_over(tenure)

@@ -111,6 +111,7 @@ class Restore:
 
     def step(self, now: int) -> bool:
         """Go on where what was to be read has been read; whether all is done."""
+        self._span.check()
         if self.stage is Stage.STATE and self._span.done:
             self._choose(now)
         elif self.stage is Stage.RUNS:

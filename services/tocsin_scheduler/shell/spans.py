@@ -5,6 +5,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from tocsin.broker.port import Cluster, LogReader, Record, TopicPartition
+from tocsin_scheduler.core.store import StoreDamaged
 
 Feed = Callable[[list[Record]], None]
 
@@ -23,6 +24,7 @@ class Span:
         self.start = start
         self.through = through
         self.is_cancelled = False
+        self._damage: StoreDamaged | None = None
         self._feed = feed
         self._position = start
 
@@ -39,8 +41,18 @@ class Span:
         self.is_cancelled = True
 
     def take(self, records: list[Record]) -> None:
-        self._feed(records)
-        self.reached(records[-1].offset + 1)
+        try:
+            self._feed(records)
+        except StoreDamaged as error:
+            self._damage = error
+            self.cancel()
+        else:
+            self.reached(records[-1].offset + 1)
+
+    def check(self) -> None:
+        """Raises the `StoreDamaged` that `feed` has met, after which it was not called again."""
+        if self._damage is not None:
+            raise self._damage
 
     def reached(self, offset: int) -> None:
         """All below has been read."""

@@ -94,7 +94,7 @@ class Working:
         live = None if error.partition is None else self._tenures.owned.get(error.partition)
         LOG.error("%s", error, extra={"action": "rebuild"})
         if live is not None:
-            live.store.wipe()
+            live.store.delete()
             self._start_over(live)
 
     def _apply(self, records: Iterable[Record], now: int, budget: Budget) -> None:
@@ -132,6 +132,8 @@ class Working:
         if live.goals:
             self._sources.check_goals(live)
         try:
+            if live.memory is not None:
+                live.memory.check()
             if live.remembers:
                 live.put_memory_to_use(now, budget)
             if live.is_due(now) and not budget.spent:
@@ -182,12 +184,19 @@ class Working:
 
     def _drop_open(self) -> None:
         """What is open still has changed nothing, or its transaction has failed."""
-        for live in self._tenures.owned.values():
+        for live in list(self._tenures.owned.values()):
             if live.is_open and not live.has_changed:
                 live.leave()
             elif live.is_open:
-                live.drop()
-                self._sources.add(live)
+                self._drop_one(live)
+
+    def _drop_one(self, live: Live) -> None:
+        try:
+            live.drop()
+        except StoreDamaged as error:
+            self._damaged(live, error)
+        else:
+            self._sources.add(live)
 
     def _forsake(self, lives: Iterable[Live]) -> None:
         """It is not known what became of their turns: they are restored from what was committed.
@@ -198,7 +207,7 @@ class Working:
 
     def _damaged(self, live: Live, error: StoreDamaged) -> None:
         LOG.error("%s", error, extra={"action": "store_damaged", "partition": live.number})
-        live.store.wipe()
+        live.store.delete()
         self._start_over(live)
 
     def _start_over(self, live: Live) -> None:

@@ -11,8 +11,13 @@ class LocalStore(Store, Protocol):
     def wipe(self) -> None:
         """Delete everything; the store stays open. Also where it is damaged."""
 
+    def delete(self) -> None:
+        """Let go, and leave nothing behind. Raises nothing: also where it is damaged, or the disk
+        is full."""
+
     def close(self) -> None:
-        """Let go, so that another process can open it. Nothing is used after that."""
+        """Let go, so that another process can open it; nothing to do where that was done. Nothing
+        else is used after that."""
 
 
 class LocalStores(Protocol):

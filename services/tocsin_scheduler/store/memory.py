@@ -42,6 +42,10 @@ class MemoryStore:
         """Delete everything."""
         self._map.clear()
 
+    def delete(self) -> None:
+        """Leave nothing behind."""
+        self._map.clear()
+
     def close(self) -> None:
         """Nothing to let go."""
 

@@ -12,7 +12,7 @@ import logging
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from rocksdict import (
     BlockBasedIndexType,
@@ -75,7 +75,8 @@ class RocksStore:
     def __init__(self, path: Path, options: Options) -> None:
         self._path = path
         self._options = options
-        self._db = _open(path, options)
+        self._db: Any = _open(path, options)
+        """None once it is closed."""
 
     def get(self, key: bytes) -> bytes | None:
         try:
@@ -113,12 +114,22 @@ class RocksStore:
             raise _damaged("write", self._path, error) from error
 
     def wipe(self) -> None:
-        self.close()
-        shutil.rmtree(self._path, ignore_errors=True)
+        self.delete()
         self._db = _open(self._path, self._options)
 
+    def delete(self) -> None:
+        self.close()
+        shutil.rmtree(self._path, ignore_errors=True)
+
     def close(self) -> None:
-        self._db.close()
+        """After a failed write a database says so once more; it is let go all the same."""
+        db, self._db = self._db, None
+        if db is None:
+            return
+        try:
+            db.close()
+        except Exception as error:  # noqa: BLE001 - rocksdict raises nothing narrower
+            LOG.warning("%s", _damaged("close", self._path, error), extra={"action": "store_left"})
 
     def _pairs(
         self, items: Iterator[tuple[bytes, bytes]], until: ReadOptions
