@@ -4,6 +4,7 @@ and signs of life."""
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from threading import Event as Flag
 from typing import Any, NamedTuple
@@ -16,11 +17,14 @@ from hypothesis import strategies as st
 from sqlalchemy.exc import OperationalError
 
 from tests.gateway.documents import job
-from tests.gateway.harness import Harness
+from tests.gateway.fake_issuer import OPTIONS, World
+from tests.gateway.harness import PATIENT, Harness
 from tests.gateway.serving import serving
 from tocsin.model.events import Event, EventType
 from tocsin.model.keys import JobKey
 from tocsin.model.runs import Error, Run
+from tocsin_gateway import gateway
+from tocsin_gateway.access.issuer import Issuer
 from tocsin_gateway.access.tokens import revoked
 from tocsin_gateway.api import event_stream, events
 from tocsin_gateway.api.event_stream import HEARTBEAT_MS
@@ -300,6 +304,23 @@ def test_a_stream_ends_with_its_token(tmp_path: Path, monkeypatch: pytest.Monkey
     assert 2 <= text.count("id: ") <= 6
 
 
+def test_a_stream_ends_when_the_token_of_an_issuer_expires(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a minute of leeway, then at the next sign of life; nothing is told after that."""
+    world = World()
+    monkeypatch.setattr(gateway, "Issuer", partial(Issuer, transport=world.fake))
+    with Harness(tmp_path, msgspec.structs.replace(PATIENT, issuer=OPTIONS)) as harness:
+        soon = harness.cluster.clock.now_ms() // 1000 + 20
+        bearer = {"Authorization": f"Bearer {world.token(exp=soon, tocsin_tenant='default')}"}
+        hurried(monkeypatch, harness, lambda: tell(harness, "said"))
+        text = harness.http.get("/v1/events", headers=bearer).text
+        again = harness.http.get("/v1/events", headers=bearer)
+
+    assert 2 <= text.count("event: ") <= 4
+    assert again.status_code == 401
+
+
 def test_a_stream_ends_when_its_token_is_revoked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,9 +348,21 @@ def test_one_tenant_cannot_take_all_streams(
         refused = harness.http.get("/v1/events")
         others = harness.http.get("/v1/events", headers={"Tocsin-Tenant": "acme"})
 
-    assert (refused.status_code, others.status_code) == (503, 200)
+    assert (refused.status_code, others.status_code) == (429, 200)
     assert refused.json()["type"] == "/problems/too-many-streams"
+    assert int(refused.headers["Retry-After"]) >= 1
     assert harness.http.get("/v1/events").status_code == 200
+
+
+def test_a_gateway_without_a_stream_left_says_that_it_is_its_own_limit(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "_MOST_STREAMS", 1)
+    with harness.gateway.streams.opened("acme"):
+        refused = harness.http.get("/v1/events")
+
+    assert (refused.status_code, refused.json()["type"]) == (503, "/problems/streams-full")
+    assert int(refused.headers["Retry-After"]) >= 1
 
 
 def some_run(harness: Harness, job_id: str = "a", second: int = 0) -> Run:
