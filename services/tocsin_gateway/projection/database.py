@@ -179,7 +179,10 @@ class Database:
         key = [column.name for column in table.primary_key]
         kept = {*key, *(c.name for c in table.columns if c.info.get("fixed"))}
         changed = {name: insert.excluded[name] for name in names if name not in kept}
-        statement = insert.on_conflict_do_update(index_elements=key, set_=changed)
+        if changed:
+            statement = insert.on_conflict_do_update(index_elements=key, set_=changed)
+        else:
+            statement = insert.on_conflict_do_nothing()
         return str(statement.compile(self.engine, column_keys=names))
 
     def close(self) -> None:

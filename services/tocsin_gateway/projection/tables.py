@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 
-SCHEMA_VERSION = "5"
+SCHEMA_VERSION = "6"
 """Raised with every change of a table: each version has a read model of its own."""
 
 metadata = MetaData()
@@ -118,6 +118,15 @@ job_handlers = Table(
     Column("noted_time", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant", "handler", "job_id"),
     Index("job_handlers_by_time", "noted_time"),
+    sqlite_with_rowid=False,
+)
+
+grown_jobs = Table(
+    "grown_jobs",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("job_id", Text, nullable=False, comment="may have more runs than are kept"),
+    PrimaryKeyConstraint("tenant", "job_id"),
     sqlite_with_rowid=False,
 )
 

@@ -19,6 +19,7 @@ from tocsin_gateway.projection.facts import (
     JobFact,
     SignalFact,
 )
+from tocsin_gateway.projection.grown_jobs import GrownJobs
 from tocsin_gateway.projection.handler_rows import HandlerRows
 from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.job_rows import fold_jobs, store_verdicts
@@ -53,10 +54,12 @@ class OffsetsMoved(Exception):
 class Writer:
     """The only writer of rows. Each call is one SQL transaction, all of it or nothing."""
 
-    def __init__(self, database: Database, *, compaction_lag_ms: int) -> None:
+    def __init__(self, database: Database, *, compaction_lag_ms: int, runs_a_job: int) -> None:
+        """runs_a_job: so many are kept of each."""
         self._database = database
         self._compaction_lag_ms = compaction_lag_ms
         self._handlers = HandlerRows(database)
+        self._grown = GrownJobs(database, runs_a_job)
 
     def begin_anew(self) -> None:
         """The read model is another, or stands at other offsets, than after the last `write`."""
@@ -84,6 +87,7 @@ class Writer:
             self._keep_commands(connection, new)
             history = self._fold_history(connection, new, foreign)
             self._handlers.note(connection, history.runs.values(), now)
+            self._grown.note(connection, history.runs.values())
             further = {tp: max(offset, stored.get(tp, 0)) for tp, offset in reached.items()}
             store_offsets(self._database, connection, further, now)
         return Written(
