@@ -10,8 +10,9 @@ from tocsin.model.jobs import Handler, Job
 from tocsin.model.keys import JobKey, run_id
 from tocsin.timetable import ScheduleFields
 from tocsin.wire.codec import JOB
-from tocsin_gateway.projection import narrowing, tables
+from tocsin_gateway.projection import job_reads, narrowing, tables
 from tocsin_gateway.projection.audit_log import AuditFilter, AuditReads
+from tocsin_gateway.projection.cursors import write_cursor
 from tocsin_gateway.projection.database import Database, open_database
 from tocsin_gateway.projection.job_reads import JobFilter, JobReads
 from tocsin_gateway.projection.run_reads import RunFilter, RunReads
@@ -139,6 +140,45 @@ def test_a_common_handler_is_looked_for_among_the_runs_of_a_rare_status(
 
     assert "runs_by_rare_status" in far
     assert "runs_by_rare_status" in page
+
+
+@pytest.mark.parametrize("statuses", [(), ("dead",)])
+def test_a_later_page_of_a_period_begins_and_ends_where_it_does(
+    filled: Database, monkeypatch: pytest.MonkeyPatch, statuses: tuple[Any, ...]
+) -> None:
+    """Not at the bounds of the period, between which all of the history may be."""
+    monkeypatch.setattr(narrowing, "MOST_JOBS", -1)
+    monkeypatch.setattr("tocsin_gateway.projection.orders.MOST_ROWS", 5)
+    begin, end = NEW_YEAR_MS + 1_000, NEW_YEAR_MS + 290_000
+    wanted = RunFilter(
+        tenant=TENANT, statuses=statuses, handler="http", since=begin, until=end + 1_000
+    )
+    cursor = write_cursor("runs", (end, run_id(TENANT, "sensor", end)))
+    _, far, page, *_ = plans(filled, lambda: RunReads(filled).page(wanted, cursor, 20))
+    if filled.is_sqlite:
+        behind = "(scheduled_time,run_id)<(?,?)"
+        assert behind in far
+        assert behind in page
+        assert statuses or "(scheduled_time,run_id)>(?,?)" in page
+
+
+@pytest.mark.parametrize("sort", ["job_id", "-job_id", "created_at", "-created_at"])
+@pytest.mark.parametrize("job_ids", [[], ["sensor"]])
+def test_few_jobs_are_found_by_their_ids(
+    filled: Database, monkeypatch: pytest.MonkeyPatch, sort: Any, job_ids: list[str]
+) -> None:
+    monkeypatch.setattr(job_reads, "few_jobs", lambda *_: job_ids)
+    wanted = JobFilter(tenant=TENANT, owner="ada")
+    found = plans(filled, lambda: JobReads(filled).page(wanted, sort, None, 20))
+    if filled.is_sqlite:
+        assert "SEARCH jobs USING PRIMARY KEY (tenant=? AND job_id=?)" in found[0]
+
+
+def test_the_pools_are_found_without_looking_at_the_jobs(filled: Database) -> None:
+    found = plans(filled, lambda: JobReads(filled).pools())
+
+    assert len(found) == 1
+    assert "jobs_by_pool" in found[0]
 
 
 @pytest.mark.parametrize("sort", ["job_id", "-job_id", "created_at", "-created_at"])

@@ -236,6 +236,14 @@ def listing(pairs: Iterable[Pair]) -> dict[str, str]:
     return {"listed": json.dumps(list(pairs))}
 
 
+def distinct(connection: Connection, column: Column[str], first: str = "") -> Iterator[str]:
+    """The values of an indexed column from `first` on, rising, each by one step in the index."""
+    value = connection.execute(select(func.min(column)).where(column >= first)).scalar()
+    while value is not None:
+        yield value
+        value = connection.execute(select(func.min(column)).where(column > value)).scalar()
+
+
 def read_meta(connection: Connection) -> dict[str, str]:
     """What the read model says of itself."""
     rows = connection.execute(select(tables.meta.c.name, tables.meta.c.value))

@@ -18,7 +18,7 @@ from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
 from tocsin.wire.topics import DEFAULT_POOL
 from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
-from tocsin_gateway.projection.database import Database, listing
+from tocsin_gateway.projection.database import Database, distinct, listing
 from tocsin_gateway.projection.filters import has_tag
 from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.job_rows import held_of
@@ -191,18 +191,15 @@ class JobReads:
         """The sort keys of a page, and behind which one the next begins; None = there is none."""
         few = few_jobs(connection, _conditions(wanted))
         query, end = _filtered(wanted).with_only_columns(*order.columns), None
-        if begin is not None:
-            query = query.where(order.after(begin))
         if few is not None:
-            # Sorted by the database they would be looked for along the whole order.
+            # In the database's order, or from `begin` on, it would walk over all jobs there are.
             query = query.where(self._database.among(jobs.c.job_id, few))
-            found = order.sorted(tuple(row) for row in connection.execute(query))
+            found = order.sorted_after(begin, (tuple(row) for row in connection.execute(query)))
         else:
             if not wanted.is_all:
-                end = far(connection, _existing(wanted.tenant), order, begin)
-            if end is not None:
-                query = query.where(order.up_to(end))
-            page = order.sort(query).limit(limit + 1)
+                behind = [_existing(wanted.tenant), *order.within(begin)]
+                end = far(connection, behind, order)
+            page = order.sort(query.where(*order.within(begin, end))).limit(limit + 1)
             found = [tuple(row) for row in connection.execute(page)]
         if len(found) > limit:
             return found[:limit], found[limit - 1]
@@ -254,9 +251,8 @@ class JobReads:
 
 def known_pools(database: Database) -> frozenset[str]:
     """The pools that jobs name, and the default one."""
-    query = select(jobs.c.pool).where(jobs.c.pool.is_not(None)).distinct()
     with database.read() as connection:
-        return frozenset({DEFAULT_POOL, *connection.execute(query).scalars()})
+        return frozenset({DEFAULT_POOL, *distinct(connection, jobs.c.pool)})
 
 
 def _jobs() -> Select[Any]:

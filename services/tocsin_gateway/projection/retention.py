@@ -3,14 +3,14 @@
 Sweeps run between batches on the writer's thread, a bounded slice each; `sweep_pace` says when.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy import Connection, Select, delete, select
 
 from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
-from tocsin_gateway.projection.database import Database, listing
+from tocsin_gateway.projection.database import Database, distinct, listing
 from tocsin_gateway.projection.filters import has_ended, of_job, of_named
 from tocsin_gateway.projection.grown_jobs import GrownJobs
 from tocsin_gateway.projection.handler_rows import sweep_handlers
@@ -97,7 +97,7 @@ class Sweeper:
     def _sweep_ages(self, connection: Connection, oldest: int) -> bool:
         """Of the tenant that the last sweep has not come to the end of, and of those after it."""
         left = SLICE
-        for tenant in _tenants(connection, self._tenant):
+        for tenant in distinct(connection, runs.c.tenant, self._tenant):
             query = select(runs.c.run_id).where(
                 runs.c.tenant == tenant, runs.c.scheduled_time < oldest, has_ended()
             )
@@ -133,13 +133,3 @@ def _last_kept(database: Database, kept: int) -> Select[Any]:
     newest = select(runs.c.run_id).where(of_named(job.c.first, job.c.second))
     newest = newest.order_by(runs.c.run_id.desc()).offset(kept - 1).limit(1)
     return select(job.c.first, job.c.second, newest.scalar_subquery())
-
-
-def _tenants(connection: Connection, first: str) -> Iterator[str]:
-    """All tenants from `first` on that have runs, each by one step in the index."""
-    query = select(func.min(runs.c.tenant)).where(runs.c.tenant >= first)
-    tenant = connection.execute(query).scalar()
-    while tenant is not None:
-        yield tenant
-        query = select(func.min(runs.c.tenant)).where(runs.c.tenant > tenant)
-        tenant = connection.execute(query).scalar()

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, Table, and_, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, Table, select
 
 from tocsin.model.events import Event
 from tocsin.model.keys import JobKey
@@ -123,7 +123,7 @@ class RunReads:
         wanted = msgspec.structs.replace(wanted, statuses=tuple(statuses))
         with self._database.read() as connection:
             few = None if wanted.job_id else few_jobs(connection, _conditions(wanted))
-            behind = [] if after is None else [_FROM_OLDEST.after(after)]
+            behind = _FROM_OLDEST.within(after, None, wanted.since, wanted.until)
             if few is None and wanted.streams:
                 found = _of_streams(connection, wanted, _FROM_OLDEST, behind, limit)
                 return [str(run_id) for _, run_id in found]
@@ -144,9 +144,9 @@ class RunReads:
             if few is None:
                 found, end = self._in_order(connection, wanted, begin, limit)
             else:
-                query, end = _matching(wanted).with_only_columns(runs.c.run_id), None
-                if begin is not None:
-                    query = query.where(_BY_TIME.after(begin))
+                behind = _BY_TIME.within(begin, None, wanted.since, wanted.until)
+                query = _matching(wanted).with_only_columns(runs.c.run_id).where(*behind)
+                end = None
                 ids = newest_first(self._database, connection, wanted.tenant, few, query)
                 found = self._load(connection, list(islice(ids, limit + 1)))
         if len(found) > limit:
@@ -161,9 +161,7 @@ class RunReads:
     ) -> tuple[list[RunRow], Position | None]:
         """Up to one more than `limit`, and how far was looked where that was not to the end."""
         end = _reach(connection, wanted, begin)
-        within = [] if begin is None else [_BY_TIME.after(begin)]
-        if end is not None:
-            within.append(_BY_TIME.up_to(end))
+        within = _BY_TIME.within(begin, end, wanted.since, wanted.until)
         if wanted.streams:
             places = _of_streams(connection, wanted, _BY_TIME, within, limit + 1)
             return self._load(connection, [str(run_id) for _, run_id in places]), end
@@ -218,20 +216,20 @@ def _reach(connection: Connection, wanted: RunFilter, begin: Position | None) ->
     """How far a page may look that begins after `begin`; None = to the end."""
     if not wanted.needs_looking:
         return None
-    of_tenant = and_(runs.c.tenant == wanted.tenant, *_in_period(wanted))
+    of_tenant = [runs.c.tenant == wanted.tenant]
+    of_tenant += _BY_TIME.within(begin, None, wanted.since, wanted.until)
     if not wanted.streams:
-        return far(connection, of_tenant, _BY_TIME, begin)
+        return far(connection, of_tenant, _BY_TIME)
     ends = [
         far(
             connection,
-            and_(of_tenant, runs.c.status == status, RARE_STATUS),
+            [*of_tenant, runs.c.status == status, RARE_STATUS],
             _BY_TIME,
-            begin,
             part=len(wanted.streams),
         )
         for status in wanted.streams
     ]
-    return next(iter(_BY_TIME.sorted(end for end in ends if end is not None)), None)
+    return max((end for end in ends if end is not None), default=None)
 
 
 def _of_streams(
@@ -248,7 +246,7 @@ def _of_streams(
         of_one = _filtered(msgspec.structs.replace(wanted, statuses=(status,)))
         query = order.sort(of_one.with_only_columns(*order.columns)).where(*within).limit(limit)
         found += (tuple(row) for row in connection.execute(query))
-    return order.sorted(found)[:limit]
+    return order.sorted_after(None, found)[:limit]
 
 
 def _conditions(wanted: RunFilter) -> list[JobIds]:
@@ -267,7 +265,7 @@ def _filtered(wanted: RunFilter) -> Select[Any]:
 
 
 def _matching(wanted: RunFilter) -> Select[Any]:
-    """Of whatever tenant and job."""
+    """Of whatever tenant, job and time."""
     query = select(runs)
     if wanted.statuses:
         query = query.where(runs.c.status.in_(wanted.statuses))
@@ -277,13 +275,4 @@ def _matching(wanted: RunFilter) -> Select[Any]:
         query = query.where(has_tag(runs, name, value))
     if wanted.handler is not None:
         query = query.where(runs.c.handler == wanted.handler)
-    return query.where(*_in_period(wanted))
-
-
-def _in_period(wanted: RunFilter) -> list[ColumnElement[bool]]:
-    conditions = []
-    if wanted.since is not None:
-        conditions.append(runs.c.scheduled_time >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(runs.c.scheduled_time < wanted.until)
-    return conditions
+    return query
