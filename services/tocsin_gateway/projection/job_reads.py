@@ -21,6 +21,7 @@ from tocsin_gateway.projection.cursors import Position, read_cursor, write_curso
 from tocsin_gateway.projection.database import Database, distinct, listing
 from tocsin_gateway.projection.filters import has_tag
 from tocsin_gateway.projection.history import RunRow
+from tocsin_gateway.projection.job_counts import IS_COMPLETED, Phase
 from tocsin_gateway.projection.job_rows import held_of
 from tocsin_gateway.projection.narrowing import (
     JobIds,
@@ -34,7 +35,6 @@ from tocsin_gateway.projection.orders import Order, far
 from tocsin_gateway.projection.run_reads import newest_of, rows_of
 from tocsin_gateway.projection.tables import EXISTING, completions, jobs, verdicts
 
-Phase = Literal["active", "paused", "completed"]
 JobSort = Literal["job_id", "-job_id", "created_at", "-created_at"]
 _BY_CREATION = (jobs.c.created_time, jobs.c.job_id)
 _ORDERS: dict[JobSort, tuple[Order, tuple[type[int] | type[str], ...]]] = {
@@ -256,13 +256,8 @@ def known_pools(database: Database) -> frozenset[str]:
 
 
 def _jobs() -> Select[Any]:
-    completed = and_(
-        completions.c.tenant == jobs.c.tenant,
-        completions.c.job_id == jobs.c.job_id,
-        completions.c.revision == jobs.c.revision,
-    )
     columns = select(jobs, completions.c.revision.label("completed_revision"))
-    return columns.outerjoin_from(jobs, completions, completed)
+    return columns.outerjoin_from(jobs, completions, IS_COMPLETED)
 
 
 def _stored_jobs() -> Select[Any]:

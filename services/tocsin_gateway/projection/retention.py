@@ -3,7 +3,7 @@
 Sweeps run between batches on the writer's thread, a bounded slice each; `sweep_pace` says when.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from sqlalchemy import Connection, Select, delete, select
@@ -14,6 +14,7 @@ from tocsin_gateway.projection.database import Database, distinct, listing
 from tocsin_gateway.projection.filters import has_ended, of_job, of_named
 from tocsin_gateway.projection.grown_jobs import GrownJobs
 from tocsin_gateway.projection.handler_rows import sweep_handlers
+from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.removal import SLICE, remove_before, remove_runs
 from tocsin_gateway.projection.request_rows import KEPT_MS
 from tocsin_gateway.projection.tables import (
@@ -25,8 +26,10 @@ from tocsin_gateway.projection.tables import (
     jobs,
     requests,
     runs,
+    tallies,
     verdicts,
 )
+from tocsin_gateway.projection.tally_rows import tally_removed
 
 _ROWS_COUNTED = 100_000
 _MOST_AT_ONCE = 500
@@ -70,6 +73,7 @@ class Sweeper:
                 remove_before(connection, events.c.time, oldest),
                 remove_before(connection, verdicts.c.judged_time, now - _VERDICTS_MS),
                 remove_before(connection, requests.c.record_time, now - KEPT_MS),
+                remove_before(connection, tallies.c.begin_time, oldest),
                 remove_before(connection, backfills.c.requested_time, oldest),
                 remove_before(connection, audit.c.time, now - kept.audit_ms),
                 self._sweep_tombstones(connection, now - kept.tombstone_ms),
@@ -82,7 +86,8 @@ class Sweeper:
         left, unfinished = SLICE, set[JobKey]()
         for key, last_kept in self._full(connection, grown).items():
             surplus = _surplus(connection, key, last_kept, left) if left else []
-            remove_runs(connection, surplus)
+            tally_removed(self._database, connection, surplus)
+            remove_runs(connection, [row.run_id for row in surplus])
             left -= len(surplus)
             if not left:
                 unfinished.add(key)
@@ -121,10 +126,11 @@ class Sweeper:
         return len(gone) == SLICE
 
 
-def _surplus(connection: Connection, key: JobKey, last_kept: str, limit: int) -> Sequence[str]:
+def _surplus(connection: Connection, key: JobKey, last_kept: str, limit: int) -> list[RunRow]:
     """The job's ended runs that are older, the oldest first, at most `limit`."""
-    older = select(runs.c.run_id).where(of_job(key), runs.c.run_id < last_kept, has_ended())
-    return connection.execute(older.order_by(runs.c.run_id).limit(limit)).scalars().all()
+    older = select(runs).where(of_job(key), runs.c.run_id < last_kept, has_ended())
+    rows = connection.execute(older.order_by(runs.c.run_id).limit(limit))
+    return [RunRow(*row) for row in rows]
 
 
 def _last_kept(database: Database, kept: int) -> Select[Any]:

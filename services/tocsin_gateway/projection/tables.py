@@ -121,6 +121,16 @@ job_handlers = Table(
     sqlite_with_rowid=False,
 )
 
+job_counts = Table(
+    "job_counts",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant", "phase"),
+    sqlite_with_rowid=False,
+)
+
 grown_jobs = Table(
     "grown_jobs",
     metadata,
@@ -253,6 +263,17 @@ runs = Table(
         sqlite_where=RARE_STATUS,
         postgresql_where=RARE_STATUS,
     ),
+    sqlite_with_rowid=False,
+)
+
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("scope", Text, nullable=False, comment="a tenant, or a job as tenant/job_id"),
+    Column("begin_time", BigInteger, nullable=False),
+    Column("tally", Text, nullable=False, comment="numbers by names, in JSON"),
+    PrimaryKeyConstraint("scope", "begin_time"),
+    Index("tallies_by_time", "begin_time"),
     sqlite_with_rowid=False,
 )
 

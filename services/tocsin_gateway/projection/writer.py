@@ -6,6 +6,8 @@ from sqlalchemy import Connection, select, update
 
 from tocsin.broker.port import Record, TopicPartition
 from tocsin.broker.refused import log_refused
+from tocsin.model.events import Event
+from tocsin.model.keys import JobKey
 from tocsin.model.runs import Outcome
 from tocsin.model.values import Value
 from tocsin_gateway.projection.audit_log import store_audit
@@ -22,6 +24,7 @@ from tocsin_gateway.projection.facts import (
 from tocsin_gateway.projection.grown_jobs import GrownJobs
 from tocsin_gateway.projection.handler_rows import HandlerRows
 from tocsin_gateway.projection.history import RunRow
+from tocsin_gateway.projection.job_counts import counted
 from tocsin_gateway.projection.job_rows import fold_jobs, store_verdicts
 from tocsin_gateway.projection.request_rows import (
     requests_of_jobs,
@@ -31,6 +34,7 @@ from tocsin_gateway.projection.request_rows import (
 from tocsin_gateway.projection.run_fold import RunFold
 from tocsin_gateway.projection.run_rows import history_facts, load_fold, store_fold
 from tocsin_gateway.projection.tables import offsets
+from tocsin_gateway.projection.tally_rows import tally_batch
 
 _STORED = select(offsets.c.topic, offsets.c.partition, offsets.c.next_offset)
 
@@ -83,9 +87,10 @@ class Writer:
             stored = stored_offsets(connection, reached)
             _check_start(start, stored)
             new = _above(stored, start, facts)
-            pools = self._fold_jobs(connection, new, now)
+            with counted(self._database, connection, _jobs_of(new)):
+                pools = self._fold_jobs(connection, new, now)
+                history = self._fold_history(connection, new, foreign)
             self._keep_commands(connection, new)
-            history = self._fold_history(connection, new, foreign)
             self._handlers.note(connection, history.runs.values(), now)
             self._grown.note(connection, history.runs.values())
             further = {tp: max(offset, stored.get(tp, 0)) for tp, offset in reached.items()}
@@ -133,6 +138,7 @@ class Writer:
                 log_refused(record, error)
                 foreign.append(_place(record))
         store_fold(self._database, connection, fold)
+        tally_batch(self._database, connection, fold.read, fold.runs)
         return fold
 
 
@@ -152,6 +158,15 @@ def decode(
         if not (isinstance(fact, Outcome) and fact.kind == "heartbeat"):
             facts.append((record, fact))
     return facts, foreign
+
+
+def _jobs_of(facts: Iterable[tuple[Record, Fact]]) -> set[JobKey]:
+    """The jobs whose phase may be another after these facts."""
+    return {
+        fact.key
+        for _, fact in facts
+        if isinstance(fact, JobFact) or (isinstance(fact, Event) and fact.type == "completed")
+    }
 
 
 def pools_of(facts: Iterable[JobFact]) -> frozenset[str]:
