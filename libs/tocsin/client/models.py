@@ -253,9 +253,9 @@ class Statistics(Answer, frozen=True):
     """What became of the occurrences scheduled from `since` on, up to an hour before what was asked
     for. Quantiles are within 1.6 %.
 
-    is_whole: False where there were more than are looked at, `since` is later then. occurrences: their number by
-    status. not_run: of those that did not run, by reason. retried: runs of several attempts. jobs:
-    by phase, where the statistics are of all jobs.
+    is_whole: False where there were more than are looked at, `since` is later then. occurrences:
+    their number by status. not_run: of those that did not run, by reason. retried: runs of several
+    attempts. jobs: by phase, where the statistics are of all jobs.
     """
 
     since: datetime

@@ -17,12 +17,14 @@ from tocsin.model.jobs import Job
 from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
 from tocsin.wire.topics import DEFAULT_POOL
+from tocsin_gateway.projection import narrowing
 from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
 from tocsin_gateway.projection.database import Database, distinct, listing
 from tocsin_gateway.projection.filters import has_tag
 from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.job_counts import IS_COMPLETED, Phase
 from tocsin_gateway.projection.job_rows import held_of
+from tocsin_gateway.projection.job_words import matches, worded
 from tocsin_gateway.projection.narrowing import (
     JobIds,
     ever_completed,
@@ -61,7 +63,8 @@ class StoredJob(Value, frozen=True):
 
 
 class JobFilter(Value, frozen=True):
-    """Which jobs of a tenant: all conditions hold. tags: name and value, None = any value."""
+    """Which jobs of a tenant: all conditions hold. tags: name and value, None = any value. text:
+    beginnings of words (see `job_words`)."""
 
     tenant: str
     tags: tuple[tuple[str, str | None], ...] = ()
@@ -189,7 +192,7 @@ class JobReads:
         limit: int,
     ) -> tuple[list[Position], Position | None]:
         """The sort keys of a page, and behind which one the next begins; None = there is none."""
-        few = few_jobs(connection, _conditions(wanted))
+        few = few_jobs(connection, _conditions(wanted), narrowing.MOST_LISTED)
         query, end = _filtered(wanted).with_only_columns(*order.columns), None
         if few is not None:
             # In the database's order, or from `begin` on, it would walk over all jobs there are.
@@ -274,6 +277,8 @@ def _conditions(wanted: JobFilter) -> list[JobIds]:
         conditions.append(owned(wanted.tenant, wanted.owner))
     if wanted.status == "paused":
         conditions.append(paused(wanted.tenant))
+    if wanted.text is not None:
+        conditions += worded(wanted.tenant, wanted.text)
     if wanted.status == "completed":
         conditions.append(ever_completed(wanted.tenant))
     return conditions
@@ -299,7 +304,7 @@ def _filtered(wanted: JobFilter) -> Select[Any]:
     if wanted.owner is not None:
         query = query.where(jobs.c.owner == wanted.owner)
     if wanted.text is not None:
-        query = query.where(jobs.c.search.contains(wanted.text.lower(), autoescape=True))
+        query = query.where(*matches(wanted.text))
     return query
 
 

@@ -11,12 +11,13 @@ from tocsin.model.events import Event
 from tocsin.model.keys import JobKey
 from tocsin.model.runs import RunStatus
 from tocsin.model.values import Value
+from tocsin_gateway.projection import narrowing
 from tocsin_gateway.projection.attempts import Attempt
 from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
 from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.filters import has_tag, of_job, of_row
 from tocsin_gateway.projection.history import RunRow
-from tocsin_gateway.projection.narrowing import JobIds, few_jobs, handled, tagged
+from tocsin_gateway.projection.narrowing import few_jobs, handled, tagged
 from tocsin_gateway.projection.orders import Order, far
 from tocsin_gateway.projection.run_merge import newest_first
 from tocsin_gateway.projection.tables import (
@@ -122,7 +123,7 @@ class RunReads:
             return []
         wanted = msgspec.structs.replace(wanted, statuses=tuple(statuses))
         with self._database.read() as connection:
-            few = None if wanted.job_id else few_jobs(connection, _conditions(wanted))
+            few = _few(connection, wanted)
             behind = _FROM_OLDEST.within(after, None, wanted.since, wanted.until)
             if few is None and wanted.streams:
                 found = _of_streams(connection, wanted, _FROM_OLDEST, behind, limit)
@@ -140,7 +141,7 @@ class RunReads:
         `InvalidCursor`."""
         begin = None if cursor is None else read_cursor("runs", cursor, int, str)
         with self._database.read() as connection:
-            few = None if wanted.job_id else few_jobs(connection, _conditions(wanted))
+            few = _few(connection, wanted)
             if few is None:
                 found, end = self._in_order(connection, wanted, begin, limit)
             else:
@@ -249,12 +250,14 @@ def _of_streams(
     return order.sorted_after(None, found)[:limit]
 
 
-def _conditions(wanted: RunFilter) -> list[JobIds]:
-    """Those that an index over jobs can answer."""
+def _few(connection: Connection, wanted: RunFilter) -> list[str] | None:
+    """The jobs that the runs can be of, where those are few and not said."""
+    if wanted.job_id is not None:
+        return None
     conditions = tagged(wanted.tenant, wanted.tags)
     if wanted.handler is not None:
         conditions.append(handled(wanted.tenant, wanted.handler))
-    return conditions
+    return few_jobs(connection, conditions, narrowing.MOST_JOBS)
 
 
 def _filtered(wanted: RunFilter) -> Select[Any]:

@@ -73,7 +73,7 @@ jobs = Table(
     Column("status", Text),
     Column("owner", Text),
     Column("pool", Text),
-    Column("search", Text, comment="id, owner and description in lower case"),
+    Column("search", Text, comment="words of id, owner and description, each behind a space"),
     PrimaryKeyConstraint("tenant", "job_id"),
     Index(
         "jobs_existing",
@@ -106,6 +106,16 @@ job_tags = Table(
     Column("value", Text, nullable=False),
     PrimaryKeyConstraint("tenant", "job_id", "name"),
     Index("job_tags_by_name", "tenant", "name", "value", "job_id"),
+    sqlite_with_rowid=False,
+)
+
+job_words = Table(
+    "job_words",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("word", ByteText, nullable=False),
+    Column("job_id", Text, nullable=False),
+    PrimaryKeyConstraint("tenant", "word", "job_id"),
     sqlite_with_rowid=False,
 )
 
