@@ -17,6 +17,7 @@ from tests.gateway.test_history import MINUTE_MS, tell
 from tocsin.model.events import Event
 from tocsin.model.keys import JobKey
 from tocsin.model.runs import Error, OutcomeKind
+from tocsin.timetable.instants import parse_instant
 from tocsin.wire.codec import OUTCOME
 from tocsin_gateway.projection.retention import Retention
 from tocsin_gateway.projection.statistics import StatisticsReads
@@ -118,6 +119,22 @@ def test_a_tenant_is_what_its_rows_come_to(
         found, of_tenant = stats(harness, since="P9D"), stats(harness, "/v1/stats", since="P9D")
 
     assert of_tenant.items() >= {**found, "since": of_tenant["since"]}.items()
+
+
+@pytest.mark.parametrize("minutes", [1, 59, 60, 61, 95, 299])
+def test_a_tenants_numbers_begin_with_ten_minutes(harness: Harness, minutes: int) -> None:
+    harness.http.put("/v1/jobs/a", json=job())
+    harness.cluster.clock.advance(47 * MINUTE_MS)
+    now = harness.cluster.clock.now_ms()
+    times = [now - 5 * MINUTE_MS * number for number in range(60)]
+    for at in times:
+        run(harness, at, "succeeded", 1, 1)
+    found = stats(harness, "/v1/stats", since=f"PT{minutes}M")
+    begin = parse_instant(found["since"])
+
+    assert begin % (10 * MINUTE_MS) == 0
+    assert 0 <= now - minutes * MINUTE_MS - begin < 10 * MINUTE_MS
+    assert found["occurrences"] == {"succeeded": sum(at >= begin for at in times)}
 
 
 def test_a_job_loses_no_numbers_with_its_rows(tmp_path: Path, database_url: str) -> None:

@@ -146,9 +146,7 @@ def _list(
     owner: Annotated[str | None, typer.Option(metavar="NAME", help="Whose they are.")] = None,
     text: Annotated[
         str | None,
-        typer.Option(
-            "--search", metavar="TEXT", help="Beginnings of words of id, owner, description."
-        ),
+        typer.Option("--search", metavar="TEXT", help="Words begin so in id, owner, description."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="No more than these.")] = LIMIT,
 ) -> None:

@@ -18,11 +18,12 @@ from tocsin_gateway.projection.filters import of_job
 from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.job_counts import Phase, jobs_by_phase
 from tocsin_gateway.projection.tables import runs
-from tocsin_gateway.projection.tally import Spread, Tally, named, spread, tally_of
+from tocsin_gateway.projection.tally import Spread, Tally, add, named, spread
 from tocsin_gateway.projection.tally_rows import (
-    JOB_MS,
-    TENANT_MS,
+    HOUR_MS,
+    TEN_MINUTES_MS,
     removed_tally,
+    start_of,
     tenant_tally,
 )
 
@@ -66,7 +67,7 @@ class StatisticsReads:
     def of_job(self, key: JobKey, since: int) -> Statistics:
         """Over the occurrences of a job scheduled at `since` or later; from the beginning of that
         hour on, where some of them have no rows any more."""
-        hour = since // JOB_MS * JOB_MS
+        hour = start_of(since, HOUR_MS)
         with self._database.read() as connection:
             tally = removed_tally(connection, key, hour)
             since = hour if tally else since
@@ -77,13 +78,13 @@ class StatisticsReads:
         if not is_whole:
             tally, since = Counter(), rows[-1].scheduled_time
         for row in rows:
-            tally.update(tally_of(row))
+            add(tally, row)
         return _statistics(tally, since, is_whole=is_whole)
 
     def of_tenant(self, tenant: str, since: int) -> Statistics:
         """Over all occurrences of a tenant, from the beginning of the ten minutes on that `since`
         is in."""
-        since = since // TENANT_MS * TENANT_MS
+        since = start_of(since, TEN_MINUTES_MS)
         with self._database.read() as connection:
             tally = tenant_tally(connection, tenant, since)
         return _statistics(tally, since, is_whole=True)

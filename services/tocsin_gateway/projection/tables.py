@@ -279,7 +279,7 @@ runs = Table(
 tallies = Table(
     "tallies",
     metadata,
-    Column("scope", Text, nullable=False, comment="a tenant, or a job as tenant/job_id"),
+    Column("scope", Text, nullable=False, comment="see tally_rows"),
     Column("begin_time", BigInteger, nullable=False),
     Column("tally", Text, nullable=False, comment="numbers by names, in JSON"),
     PrimaryKeyConstraint("scope", "begin_time"),

@@ -32,9 +32,10 @@ class Spread(Value, frozen=True):
     quantiles: Mapping[str, int] = {}
 
 
-def tally_of(row: RunRow) -> Tally:
-    """What a row comes to."""
-    return Counter(dict(_parts(row)))
+def add(tally: Tally, row: RunRow, times: int = 1) -> None:
+    """Take a row into account; `times` -1: not any more."""
+    for name, number in _parts(row):
+        tally[name] += times * number
 
 
 def named(tally: Tally, kind: Literal["status", "reason"]) -> dict[str, int]:

@@ -1,6 +1,11 @@
-"""Tallies as rows: of a tenant all that its history has ever had, by ten minutes, kept up with each
-batch; of a job the runs that its limit by count has removed, by the hour. Both as long as history
-is kept by age. What comes so late that its row has gone already counts once more.
+"""Tallies as rows, by what they are of:
+
+    acme       all that the tenant's history has ever had, by ten minutes, kept up with each batch
+    acme/      the same by the hour
+    acme/job   the runs of the job that its limit by count has removed, by the hour
+
+They are kept as long as history is by age. What comes so late that its row has gone already counts
+once more.
 """
 
 import json
@@ -14,10 +19,10 @@ from tocsin.model.keys import JobKey
 from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.tables import tallies
-from tocsin_gateway.projection.tally import Tally, tally_of
+from tocsin_gateway.projection.tally import Tally, add
 
-TENANT_MS = 600_000
-JOB_MS = 3_600_000
+TEN_MINUTES_MS = 600_000
+HOUR_MS = 3_600_000
 
 _Changes: TypeAlias = dict[tuple[str, int], Tally]
 
@@ -34,10 +39,12 @@ def tally_batch(
         known = before.get(run_id)
         if known is row:
             continue
-        tally = changes[row.tenant, _begin(row, TENANT_MS)]
-        tally.update(tally_of(row))
+        tally = changes[row.tenant, start_of(row.scheduled_time, TEN_MINUTES_MS)]
+        add(tally, row)
         if known is not None:
-            tally.subtract(tally_of(known))
+            add(tally, known, -1)
+    for (tenant, begin), tally in list(changes.items()):
+        changes[f"{tenant}/", start_of(begin, HOUR_MS)].update(tally)
     _add(database, connection, changes)
 
 
@@ -46,13 +53,14 @@ def tally_removed(database: Database, connection: Connection, rows: Iterable[Run
     changes: _Changes = defaultdict(Counter)
     for row in rows:
         key = str(JobKey(row.tenant, row.job_id))
-        changes[key, _begin(row, JOB_MS)].update(tally_of(row))
+        add(changes[key, start_of(row.scheduled_time, HOUR_MS)], row)
     _add(database, connection, changes)
 
 
 def tenant_tally(connection: Connection, tenant: str, since: int) -> Tally:
     """Of all that was scheduled at `since`, a beginning of ten minutes, or later."""
-    return _sum(_read(connection, tenant, since))
+    hour = start_of(since + HOUR_MS - 1, HOUR_MS)
+    return _sum([*_read(connection, tenant, since, hour), *_read(connection, f"{tenant}/", hour)])
 
 
 def removed_tally(connection: Connection, key: JobKey, since: int) -> Tally:
@@ -60,12 +68,17 @@ def removed_tally(connection: Connection, key: JobKey, since: int) -> Tally:
     return _sum(_read(connection, str(key), since))
 
 
-def _begin(row: RunRow, every_ms: int) -> int:
-    return row.scheduled_time // every_ms * every_ms
+def start_of(time: int, length_ms: int) -> int:
+    """The beginning of the ten minutes, or of the hour, that the time is in."""
+    return time // length_ms * length_ms
 
 
-def _read(connection: Connection, scope: str, since: int) -> Sequence[str]:
+def _read(
+    connection: Connection, scope: str, since: int, until: int | None = None
+) -> Sequence[str]:
     query = select(tallies.c.tally).where(tallies.c.scope == scope, tallies.c.begin_time >= since)
+    if until is not None:
+        query = query.where(tallies.c.begin_time < until)
     return connection.execute(query).scalars().all()
 
 
