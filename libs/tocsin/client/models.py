@@ -294,12 +294,13 @@ class Backfill(Answer, frozen=True):
 class Bulk(Answer, frozen=True):
     """matched: how many the filter fits. done: None = they were only counted. refused: about which
     nothing was done, the first hundred, with the reason under `detail`. next_cursor: where those
-    begin that `limit` has left."""
+    begin that `limit`, or 20 seconds, have left, and left: how many."""
 
     matched: int
     done: int | None = None
     refused: tuple[dict[str, str], ...] = ()
     next_cursor: str | None = None
+    left: int = 0
 
 
 class Token(Answer, frozen=True):
