@@ -12,6 +12,7 @@ from tocsin.timetable import ScheduleFields
 from tocsin.wire.codec import JOB
 from tocsin_gateway.projection import job_reads, narrowing, tables
 from tocsin_gateway.projection.audit_log import AuditFilter, AuditReads
+from tocsin_gateway.projection.backfills import BackfillReads
 from tocsin_gateway.projection.cursors import write_cursor
 from tocsin_gateway.projection.database import Database, open_database
 from tocsin_gateway.projection.job_reads import JobFilter, JobReads
@@ -59,6 +60,19 @@ def a_job(job_id: str, *, exists: bool) -> dict[str, object]:
         "created_time": 1,
         "definition": JOB.encode(job) if exists else None,
         "status": "active" if exists else None,
+    }
+
+
+def an_event(at: int) -> dict[str, object]:
+    return {
+        "partition": 0,
+        "record_offset": at,
+        "tenant": TENANT,
+        "job_id": "sensor",
+        "type": "skipped",
+        "time": at,
+        "reason": "",
+        "count": 1,
     }
 
 
@@ -162,6 +176,29 @@ def test_a_later_page_of_a_period_begins_and_ends_where_it_does(
         assert statuses or "(scheduled_time,run_id)>(?,?)" in page
 
 
+@pytest.mark.parametrize("value", [None, "prod"])
+def test_a_common_tag_is_looked_up_job_by_job(
+    filled: Database, monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
+    """However many other jobs have tags."""
+    monkeypatch.setattr(narrowing, "MOST_LISTED", -1)
+    tags = [
+        {"tenant": TENANT, "job_id": job_id, "name": "env", "value": "prod"} for job_id in OTHERS
+    ]
+    with filled.begin() as connection:
+        connection.execute(tables.job_tags.insert(), tags)
+        if not filled.is_sqlite:
+            connection.exec_driver_sql("ANALYZE")
+    wanted = JobFilter(tenant=TENANT, tags=(("env", value),))
+    _, _, page, *_ = plans(filled, lambda: JobReads(filled).page(wanted, "job_id", None, 50))
+
+    if filled.is_sqlite:
+        assert "SEARCH job_tags USING PRIMARY KEY (tenant=? AND job_id=? AND name=?)" in page
+    else:
+        assert "SubPlan" in page
+        assert "Join" not in page.replace("Left Join", "")
+
+
 def test_jobs_are_found_by_their_words(filled: Database) -> None:
     wanted = JobFilter(tenant=TENANT, text="sens")
     words, *_ = plans(filled, lambda: JobReads(filled).page(wanted, "job_id", None, 3))
@@ -181,6 +218,21 @@ def test_few_jobs_are_found_by_their_ids(
     found = plans(filled, lambda: JobReads(filled).page(wanted, sort, None, 20))
     if filled.is_sqlite:
         assert "SEARCH jobs USING PRIMARY KEY (tenant=? AND job_id=?)" in found[0]
+
+
+def test_the_events_of_backfills_are_found_among_those_of_a_job(filled: Database) -> None:
+    with filled.begin() as connection:
+        rows = [an_event(at) for at in range(2_000)]
+        connection.execute(tables.events.insert(), rows)
+        row = {"tenant": TENANT, "backfill_id": "x", "job_id": "sensor"}
+        times = dict.fromkeys(("requested_time", "from_time", "to_time"), 1)
+        connection.execute(tables.backfills.insert(), [row | times])
+    if not filled.is_sqlite:
+        with filled.begin() as connection:
+            connection.exec_driver_sql("ANALYZE")
+    _, told = plans(filled, lambda: BackfillReads(filled).of_job(SENSOR))
+
+    assert "events_of_backfills" in told
 
 
 def test_the_pools_are_found_without_looking_at_the_jobs(filled: Database) -> None:

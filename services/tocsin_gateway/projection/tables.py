@@ -33,6 +33,11 @@ FIXED = {"fixed": True}
 
 BEGUN: ColumnElement[bool] = literal_column("begun_id IS NOT NULL")
 
+OF_BACKFILL: ColumnElement[bool] = literal_column(
+    "type IN ('backfill_started', 'backfill_progress', 'backfill_finished')"
+)
+"""Events that tell of a backfill, among the many of a job."""
+
 DELETED: ColumnElement[bool] = literal_column("definition IS NULL")
 EXISTING: ColumnElement[bool] = literal_column("definition IS NOT NULL")
 """A list of jobs says so in these words, which is what leads it past the tombstones."""
@@ -335,6 +340,15 @@ events = Table(
     Column("cause", Text),
     PrimaryKeyConstraint("partition", "record_offset"),
     Index("events_of_job", "tenant", "job_id", "time"),
+    Index(
+        "events_of_backfills",
+        "tenant",
+        "job_id",
+        "type",
+        "time",
+        sqlite_where=OF_BACKFILL,
+        postgresql_where=OF_BACKFILL,
+    ),
     Index("events_of_run", "run_id"),
     Index("events_by_time", "time"),
     sqlite_with_rowid=False,
