@@ -38,7 +38,7 @@ RunAction = Literal["cancel", "redrive"]
 
 MOST = 100_000
 _DEAD: frozenset[RunStatus] = frozenset({"dead"})
-_BATCH = 500
+_BATCH = 1_000
 _AT_ONCE = 64
 _MOST_TOLD = 100
 _LONGEST_MS = 20_000
