@@ -1,7 +1,7 @@
 """How many jobs a tenant has of each phase, kept up with the rows: counting them takes too long."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
@@ -23,26 +23,43 @@ IS_COMPLETED: ColumnElement[bool] = and_(
 _Counts: TypeAlias = Counter[tuple[str, str]]
 
 
-@contextmanager
-def counted(database: Database, connection: Connection, keys: Collection[JobKey]) -> Iterator[None]:
-    """Takes into account what the block makes of these jobs."""
-    if not keys:
+class JobCounts:
+    """Keeps the numbers up. For the writer's thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        are_meant = database.are_listed(jobs.c.tenant, jobs.c.job_id)
+        self._of_listed = _by_phase().where(are_meant)
+
+    @contextmanager
+    def counted(self, connection: Connection, keys: Collection[JobKey]) -> Iterator[None]:
+        """Takes into account what the block makes of these jobs."""
+        if not keys:
+            yield
+            return
+        listed = listing(keys)
+        before = _counts(connection.execute(self._of_listed, listed))
         yield
-        return
-    are_meant = database.are_listed(jobs.c.tenant, jobs.c.job_id)
-    query, parameters = _by_phase().where(are_meant), listing(keys)
-    before = _counts(connection, query, parameters)
-    yield
-    changes = _counts(connection, query, parameters)
-    changes.subtract(before)
-    _add(database, connection, changes)
+        changes = _counts(connection.execute(self._of_listed, listed))
+        changes.subtract(before)
+        self._add(connection, changes)
 
+    def uncount_partition(self, connection: Connection, partition: int) -> None:
+        """The jobs of the partition are being removed."""
+        of_partition = _by_phase().where(jobs.c.partition == partition)
+        changes: _Counts = Counter()
+        changes.subtract(_counts(connection.execute(of_partition)))
+        self._add(connection, changes)
 
-def uncount_partition(database: Database, connection: Connection, partition: int) -> None:
-    """The jobs of the partition are being removed."""
-    changes: _Counts = Counter()
-    changes.subtract(_counts(connection, _by_phase().where(jobs.c.partition == partition), {}))
-    _add(database, connection, changes)
+    def _add(self, connection: Connection, changes: _Counts) -> None:
+        changed = {key: number for key, number in changes.items() if number}
+        if not changed:
+            return
+        tenant, phase = job_counts.c.tenant, job_counts.c.phase
+        for row in self._database.rows_listed(connection, tenant, phase, changed):
+            changed[row["tenant"], row["phase"]] += row["number"]
+        rows = ((*key, number) for key, number in changed.items())
+        self._database.upsert(connection, job_counts, rows)
 
 
 def jobs_by_phase(connection: Connection, tenant: str) -> dict[str, int]:
@@ -62,15 +79,5 @@ def _by_phase() -> Select[Any]:
     return counts.group_by(jobs.c.tenant, phase)
 
 
-def _counts(connection: Connection, query: Select[Any], parameters: dict[str, str]) -> _Counts:
-    return Counter({(row[0], row[1]): row[2] for row in connection.execute(query, parameters)})
-
-
-def _add(database: Database, connection: Connection, changes: _Counts) -> None:
-    changed = {key: number for key, number in changes.items() if number}
-    if not changed:
-        return
-    tenant, phase = job_counts.c.tenant, job_counts.c.phase
-    for row in database.rows_listed(connection, tenant, phase, changed):
-        changed[row["tenant"], row["phase"]] += row["number"]
-    database.upsert(connection, job_counts, ((*key, n) for key, n in changed.items()))
+def _counts(rows: Iterable[Any]) -> _Counts:
+    return Counter({(tenant, phase): number for tenant, phase, number in rows})

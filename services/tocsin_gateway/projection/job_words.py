@@ -74,7 +74,8 @@ def store_words(
     new: list[tuple[str, str, str]] = []
     for key, job in after.items():
         had, has = set(words_of_job(before.get(key))), set(words_of_job(job))
-        gone[key.tenant] += ((word, key.job_id) for word in had - has)
+        if had - has:
+            gone[key.tenant] += ((word, key.job_id) for word in had - has)
         new += ((key.tenant, word, key.job_id) for word in has - had)
     _remove(database, connection, gone)
     database.upsert(connection, job_words, new)
@@ -83,8 +84,7 @@ def store_words(
 def _remove(
     database: Database, connection: Connection, gone: Mapping[str, Iterable[tuple[str, str]]]
 ) -> None:
-    are_gone = database.are_listed(job_words.c.word, job_words.c.job_id)
     for tenant, pairs in gone.items():
-        if pairs:
-            of_tenant = delete(job_words).where(job_words.c.tenant == tenant)
-            connection.execute(of_tenant.where(are_gone), listing(pairs))
+        are_gone = database.are_listed(job_words.c.word, job_words.c.job_id)
+        of_tenant = delete(job_words).where(job_words.c.tenant == tenant)
+        connection.execute(of_tenant.where(are_gone), listing(pairs))

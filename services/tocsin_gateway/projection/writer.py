@@ -24,7 +24,7 @@ from tocsin_gateway.projection.facts import (
 from tocsin_gateway.projection.grown_jobs import GrownJobs
 from tocsin_gateway.projection.handler_rows import HandlerRows
 from tocsin_gateway.projection.history import RunRow
-from tocsin_gateway.projection.job_counts import counted
+from tocsin_gateway.projection.job_counts import JobCounts
 from tocsin_gateway.projection.job_rows import fold_jobs, store_verdicts
 from tocsin_gateway.projection.request_rows import (
     requests_of_jobs,
@@ -64,6 +64,7 @@ class Writer:
         self._compaction_lag_ms = compaction_lag_ms
         self._handlers = HandlerRows(database)
         self._grown = GrownJobs(database, runs_a_job)
+        self._counts = JobCounts(database)
 
     def begin_anew(self) -> None:
         """The read model is another, or stands at other offsets, than after the last `write`."""
@@ -87,7 +88,7 @@ class Writer:
             stored = stored_offsets(connection, reached)
             _check_start(start, stored)
             new = _above(stored, start, facts)
-            with counted(self._database, connection, _jobs_of(new)):
+            with self._counts.counted(connection, _jobs_of(new)):
                 pools = self._fold_jobs(connection, new, now)
                 history = self._fold_history(connection, new, foreign)
             self._keep_commands(connection, new)
