@@ -192,7 +192,7 @@ class JobReads:
         limit: int,
     ) -> tuple[list[Position], Position | None]:
         """The sort keys of a page, and behind which one the next begins; None = there is none."""
-        few = few_jobs(connection, _conditions(wanted), narrowing.MOST_LISTED)
+        few = few_jobs(self._database, connection, _conditions(wanted), narrowing.MOST_LISTED)
         query, end = _filtered(wanted).with_only_columns(*order.columns), None
         if few is not None:
             # In the database's order, or from `begin` on, it would walk over all jobs there are.

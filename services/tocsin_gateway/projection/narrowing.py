@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, Select, select
 
+from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.tables import completions, job_handlers, job_tags, jobs
 
 MOST_JOBS = 500
@@ -18,12 +19,14 @@ MOST_LISTED = 4_000
 JobIds = Select[str]
 
 
-def few_jobs(connection: Connection, conditions: Iterable[JobIds], most: int) -> list[str] | None:
+def few_jobs(
+    database: Database, connection: Connection, conditions: Iterable[JobIds], most: int
+) -> list[str] | None:
     """The ids that meet all those conditions which at most `most` jobs meet; None = no condition is
     as rare."""
     few: set[str] | None = None
     for condition in conditions:
-        found = list(connection.scalars(condition.limit(most + 1)))
+        found = database.texts(connection, condition.limit(most + 1))
         if len(found) <= most:
             few = set(found) if few is None else few & set(found)
     return None if few is None else sorted(few)

@@ -123,7 +123,7 @@ class RunReads:
             return []
         wanted = msgspec.structs.replace(wanted, statuses=tuple(statuses))
         with self._database.read() as connection:
-            few = _few(connection, wanted)
+            few = _few(self._database, connection, wanted)
             behind = _FROM_OLDEST.within(after, None, wanted.since, wanted.until)
             if few is None and wanted.streams:
                 found = _of_streams(connection, wanted, _FROM_OLDEST, behind, limit)
@@ -141,7 +141,7 @@ class RunReads:
         `InvalidCursor`."""
         begin = None if cursor is None else read_cursor("runs", cursor, int, str)
         with self._database.read() as connection:
-            few = _few(connection, wanted)
+            few = _few(self._database, connection, wanted)
             if few is None:
                 found, end = self._in_order(connection, wanted, begin, limit)
             else:
@@ -250,14 +250,14 @@ def _of_streams(
     return order.sorted_after(None, found)[:limit]
 
 
-def _few(connection: Connection, wanted: RunFilter) -> list[str] | None:
+def _few(database: Database, connection: Connection, wanted: RunFilter) -> list[str] | None:
     """The jobs that the runs can be of, where those are few and not said."""
     if wanted.job_id is not None:
         return None
     conditions = tagged(wanted.tenant, wanted.tags)
     if wanted.handler is not None:
         conditions.append(handled(wanted.tenant, wanted.handler))
-    return few_jobs(connection, conditions, narrowing.MOST_JOBS)
+    return few_jobs(database, connection, conditions, narrowing.MOST_JOBS)
 
 
 def _filtered(wanted: RunFilter) -> Select[Any]:
