@@ -43,7 +43,8 @@ EXISTING: ColumnElement[bool] = literal_column("definition IS NOT NULL")
 """A list of jobs says so in these words, which is what leads it past the tombstones."""
 
 ByteText = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
-"""Text that is ordered by its bytes everywhere."""
+"""Text that is ordered by its bytes everywhere. Job ids are such text in all tables: PostgreSQL
+looks one up by an index only where both sides are ordered the same way."""
 
 meta = Table(
     "meta",
@@ -106,7 +107,7 @@ job_tags = Table(
     "job_tags",
     metadata,
     Column("tenant", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("name", Text, nullable=False),
     Column("value", Text, nullable=False),
     PrimaryKeyConstraint("tenant", "job_id", "name"),
@@ -119,7 +120,7 @@ job_words = Table(
     metadata,
     Column("tenant", Text, nullable=False),
     Column("word", ByteText, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     PrimaryKeyConstraint("tenant", "word", "job_id"),
     sqlite_with_rowid=False,
 )
@@ -129,7 +130,7 @@ job_handlers = Table(
     metadata,
     Column("tenant", Text, nullable=False),
     Column("handler", Text, nullable=False),
-    Column("job_id", Text, nullable=False, comment="a job of which runs have this handler"),
+    Column("job_id", ByteText, nullable=False, comment="a job of which runs have this handler"),
     Column("noted_time", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant", "handler", "job_id"),
     Index("job_handlers_by_time", "noted_time"),
@@ -150,7 +151,7 @@ grown_jobs = Table(
     "grown_jobs",
     metadata,
     Column("tenant", Text, nullable=False),
-    Column("job_id", Text, nullable=False, comment="may have more runs than are kept"),
+    Column("job_id", ByteText, nullable=False, comment="may have more runs than are kept"),
     PrimaryKeyConstraint("tenant", "job_id"),
     sqlite_with_rowid=False,
 )
@@ -159,7 +160,7 @@ completions = Table(
     "completions",
     metadata,
     Column("tenant", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("revision", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant", "job_id"),
     sqlite_with_rowid=False,
@@ -184,7 +185,7 @@ requests = Table(
     metadata,
     Column("tenant", Text, nullable=False),
     Column("idempotency_key", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("partition", Integer, nullable=False),
     Column("record_offset", BigInteger, nullable=False),
     Column("record_time", BigInteger, nullable=False),
@@ -204,7 +205,7 @@ backfills = Table(
     metadata,
     Column("tenant", Text, nullable=False),
     Column("backfill_id", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("requested_time", BigInteger, nullable=False),
     Column("from_time", BigInteger, nullable=False),
     Column("to_time", BigInteger, nullable=False),
@@ -320,7 +321,7 @@ events = Table(
     Column("partition", Integer, nullable=False),
     Column("record_offset", BigInteger, nullable=False),
     Column("tenant", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("run_id", Text),
     Column("type", Text, nullable=False),
     Column("time", BigInteger, nullable=False),
