@@ -132,13 +132,18 @@ class Database:
             sql_cast(first, one.type).label("first"), sql_cast(second, other.type).label("second")
         )
 
-    def texts(self, connection: Connection, query: Select[str]) -> list[str]:
-        """The texts that a query of one column finds, as one row: with each row that SQLite gives,
-        a thread lets the interpreter go, and thousands of them take seconds where others ask."""
-        (column,) = query.subquery().c
-        gather = func.json_group_array if self.is_sqlite else func.json_agg
-        found = connection.execute(select(gather(column))).scalar()
-        return list(json.loads(found) if isinstance(found, str) else found or ())
+    def gathered(self, connection: Connection, query: Select[Any]) -> list[tuple[Any, ...]]:
+        """The texts and numbers that a query finds, as one row: with each row that SQLite gives, a
+        thread lets the interpreter go, and thousands of them take seconds where others ask."""
+        columns = query.subquery().c
+        if self.is_sqlite:
+            rows = func.json_group_array(func.json_array(*columns))
+        else:
+            rows = func.json_agg(func.json_build_array(*columns))
+        found = connection.execute(select(rows)).scalar()
+        return [
+            tuple(row) for row in (json.loads(found) if isinstance(found, str) else found or ())
+        ]
 
     def rows_listed(
         self, connection: Connection, one: Column[Any], other: Column[Any], pairs: Iterable[Pair]

@@ -197,7 +197,7 @@ class JobReads:
         if few is not None:
             # In the database's order, or from `begin` on, it would walk over all jobs there are.
             query = query.where(self._database.among(jobs.c.job_id, few))
-            found = order.sorted_after(begin, (tuple(row) for row in connection.execute(query)))
+            found = order.sorted_after(begin, self._database.gathered(connection, query))
         else:
             if not wanted.is_all:
                 behind = [_existing(wanted.tenant), *order.within(begin)]

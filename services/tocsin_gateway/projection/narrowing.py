@@ -26,7 +26,7 @@ def few_jobs(
     as rare."""
     few: set[str] | None = None
     for condition in conditions:
-        found = database.texts(connection, condition.limit(most + 1))
+        found = [job_id for (job_id,) in database.gathered(connection, condition.limit(most + 1))]
         if len(found) <= most:
             few = set(found) if few is None else few & set(found)
     return None if few is None else sorted(few)
