@@ -12,7 +12,7 @@ from tocsin_cli.progress import counting_down
 if TYPE_CHECKING:
     from tocsin.client.models import Bulk
 
-SLICE = 2_000
+SLICE = 5_000
 
 
 class Ask(Protocol):
@@ -69,7 +69,7 @@ def _slices(
             raise CommandFailed(told, failure.exit_code) from error
         done += part.done or 0
         refused += part.refused
-        left, cursor = left - min(SLICE, left), part.next_cursor
+        left, cursor = part.left, part.next_cursor
         if cursor is None:
             return msgspec.structs.replace(part, matched=matched, done=done, refused=refused)
 

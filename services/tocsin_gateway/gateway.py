@@ -129,7 +129,12 @@ class Gateway:
             run_commands=run_commands,
             backfill_commands=BackfillCommands(signals, lookups, backfills),
             bulk_commands=BulkCommands(
-                jobs, runs, JobBatches(commands, jobs, job_commands, trail), run_commands, trail
+                jobs,
+                runs,
+                JobBatches(commands, jobs, job_commands, trail),
+                run_commands,
+                trail,
+                clock,
             ),
             statistics=StatisticsReads(database),
             events=EventFeed(

@@ -6,8 +6,9 @@ from itertools import count
 from random import Random
 
 from tests.bench.http_load import Answered, Call, load
-from tests.bench.jobs import PAYLOAD, intervals, sleepers
+from tests.bench.jobs import PAYLOAD, intervals
 from tests.bench.measurement import Measurement, by_window, median_of, percentile
+from tests.bench.pages import a_page, filed_jobs
 from tests.bench.projection import write_history
 from tests.bench.seeding import WARM_UP_S
 from tests.bench.services import RESTORE_S
@@ -35,17 +36,18 @@ def api_write(stage: Stage) -> Iterator[Measurement]:
 
 
 def api_read(stage: Stage) -> Iterator[Measurement]:
-    """GETs of one job and of a page of 50 in turn, over many jobs and runs."""
+    """GETs of one job and of a page of 50 in turn, over many jobs and runs; of a page those that
+    people ask for, see `bench.pages`."""
     rate, window_s = stage.size.count(100), stage.size.seconds(30)
     jobs = stage.size.count(100_000, 1_000_000)
     runs = stage.size.count(1_000_000, 10_000_000)
     with stage.installation() as installation:
-        installation.put(sleepers("job", clock.now_ms(), jobs))
-        write_history(installation, runs, jobs, outcomes=False)
+        installation.put(filed_jobs(clock.now_ms(), jobs))
+        due = write_history(installation, runs, jobs, outcomes=False)
         with installation.gateway(ready_s=RESTORE_S) as gateway:
             installation.wait_until_projected(gateway)
             stage.tell(f"  {jobs} jobs and {runs} runs are projected")
-            answers = load(gateway.url, _gets(jobs), rate, WARM_UP_S + WINDOWS * window_s)
+            answers = load(gateway.url, _gets(jobs, due), rate, WARM_UP_S + WINDOWS * window_s)
     samples = _p99s(answers, rate, window_s, expected=200)
     detail = {"gets_per_s": rate, "jobs": jobs, "runs": runs, "window_s": window_s}
     yield median_of("api_read_p99", "ms", samples, **detail)
@@ -60,11 +62,11 @@ def _puts() -> Iterator[Call]:
     return (Call("PUT", f"/v1/jobs/new-{n}", body) for n in count())
 
 
-def _gets(jobs: int) -> Iterator[Call]:
+def _gets(jobs: int, due: range) -> Iterator[Call]:
     random = Random(7)
     while True:
         yield Call("GET", f"/v1/jobs/job-{random.randrange(jobs)}")
-        yield Call("GET", "/v1/jobs?limit=50")
+        yield Call("GET", a_page(random, jobs, due))
 
 
 def _p99s(answers: list[Answered], rate: int, window_s: int, expected: int) -> list[float]:

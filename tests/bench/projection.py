@@ -45,13 +45,15 @@ def _project(stage: Stage, bench: str, **settings: str) -> Measurement:
 
 def write_history(
     installation: Installation, number: int, jobs: int, *, outcomes: bool = True
-) -> None:
-    """Runs, and how they ended, as scheduler and worker write them, the jobs in turn."""
+) -> range:
+    """Runs, and how they ended, as scheduler and worker write them, the jobs in turn: when they
+    were due. That of job `n` is due where the time leaves a remainder of `n`."""
     now = clock.now_ms()
     due = range(now - number, now)
     installation.emit(a_run(f"job-{at % jobs}", at) for at in due)
     if outcomes:
         installation.say(a_success(f"job-{at % jobs}", at) for at in due)
+    return due
 
 
 def _rate(installation: Installation, records: int, settings: Mapping[str, str]) -> float:

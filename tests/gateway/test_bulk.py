@@ -18,6 +18,7 @@ from tocsin.model.runs import Run
 from tocsin_gateway.commands import bulk_commands
 from tocsin_gateway.commands.errors import NotDurable
 from tocsin_gateway.commands.job_batches import JobBatches
+from tocsin_gateway.commands.run_commands import RunCommands
 
 AT = 1_790_000_000_000
 TEAM_X = {"tag": "team:x"}
@@ -69,7 +70,7 @@ class TestJobs:
         status, _ = bulk(jobs, "jobs", **asked, expect=4, cursor=first["next_cursor"])
         _, second = bulk(jobs, "jobs", **asked, expect=1, cursor=first["next_cursor"])
 
-        assert (first["matched"], first["done"]) == (4, 3)
+        assert (first["matched"], first["done"], first["left"]) == (4, 3, 1)
         assert status == 409
         assert second == {"matched": 1, "done": 1, "refused": []}
         assert len(listed(jobs, status="paused")) == 4
@@ -185,6 +186,37 @@ def test_where_kafka_goes_away_between_batches_those_before_are_counted(
         assert listed(harness.http) == ["c", "d"]
 
 
+def slowly(monkeypatch: pytest.MonkeyPatch, harness: Harness, owner: type, name: str) -> None:
+    """Each call of that takes longer than anybody waits."""
+    act = getattr(owner, name)
+
+    async def act_slowly(*asked: Any) -> Any:
+        harness.cluster.clock.advance(21_000)
+        return await act(*asked)
+
+    monkeypatch.setattr(owner, name, act_slowly)
+
+
+def test_what_takes_long_is_answered_in_time_and_gone_on_with(
+    harness: Harness, jobs: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk_commands, "_BATCH", 3)
+    slowly(monkeypatch, harness, JobBatches, "act")
+    _, first = bulk(jobs, "jobs", action="pause", filter={}, expect=4)
+    paused = listed(jobs, status="paused")
+    _, second = bulk(
+        jobs,
+        "jobs",
+        action="pause",
+        filter={},
+        expect=first["left"],
+        cursor=first["next_cursor"],
+    )
+
+    assert (first["done"], first["left"], paused) == (3, 1, ["a", "b", "c"])
+    assert second == {"matched": 1, "done": 1, "refused": []}
+
+
 class TestRuns:
     @pytest.fixture
     def runs(self, harness: Harness, jobs: httpx.Client) -> list[Run]:
@@ -225,6 +257,18 @@ class TestRuns:
         assert second == {"matched": 1, "done": 1, "refused": []}
         stand = [harness.http.get(f"/v1/runs/{run.run_id}").json()["status"] for run in runs]
         assert stand == ["cancelled", "dead", "cancelled"]
+
+    def test_what_takes_long_is_answered_in_time(
+        self, harness: Harness, runs: list[Run], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bulk_commands, "_AT_ONCE", 1)
+        slowly(monkeypatch, harness, RunCommands, "cancel")
+        asked: dict[str, Any] = {"action": "cancel", "filter": {}}
+        _, first = bulk(harness.http, "runs", **asked, expect=2)
+        _, second = bulk(harness.http, "runs", **asked, expect=1, cursor=first["next_cursor"])
+
+        assert (first["done"], first["left"]) == (1, 1)
+        assert second == {"matched": 1, "done": 1, "refused": []}
 
     def test_a_status_narrows_what_can_be_acted_on(self, harness: Harness, runs: list[Run]) -> None:
         both = {"status": ["dead", "running"]}

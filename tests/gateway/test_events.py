@@ -2,32 +2,23 @@
 and signs of life."""
 
 import json
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from pathlib import Path
-from threading import Event as Flag
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import httpx
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy.exc import OperationalError
 
 from tests.gateway.documents import job
 from tests.gateway.harness import Harness
-from tests.gateway.serving import serving
 from tocsin.model.events import Event, EventType
 from tocsin.model.keys import JobKey
 from tocsin.model.runs import Error, Run
-from tocsin_gateway.access.tokens import revoked
-from tocsin_gateway.api import event_stream, events
 from tocsin_gateway.api.event_stream import HEARTBEAT_MS
 from tocsin_gateway.projection import outcome_tail
-from tocsin_gateway.projection.event_feed import EventBatch, EventFeed, Place, write_place
+from tocsin_gateway.projection.event_feed import write_place
 from tocsin_gateway.projection.identity import wipe
-from tocsin_gateway.projection.outcome_tail import OutcomeLog
 
 
 class Heard(NamedTuple):
@@ -197,139 +188,6 @@ def test_an_id_of_an_offset_that_no_log_has_is_refused(harness: Harness, number:
 def test_wrong_parameters_are_told(harness: Harness) -> None:
     assert harness.http.get("/v1/events?type=nothing").status_code == 422
     assert harness.http.get("/v1/events?jobid=a").status_code == 422
-
-
-def test_streams_end_when_the_gateway_stops(harness: Harness) -> None:
-    streams = harness.gateway.streams
-    harness.listen("/v1/events", lambda text: "id: " in text and streams.count == 1)
-    assert streams.count == 0
-    streams.closing = True
-
-    assert harness.http.get("/v1/events").status_code == 200
-
-
-def test_a_database_that_fails_ends_a_stream(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its reader comes back behind the last place; nothing is a defect of the gateway."""
-
-    def fail(*_: object) -> None:
-        raise OperationalError("SELECT", {}, Exception("gone"))
-
-    monkeypatch.setattr(EventFeed, "after", fail)
-
-    assert harness.http.get("/v1/events").status_code == 200
-
-
-def test_streams_that_wait_hold_up_nobody_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """More of them than there are threads for requests."""
-    go_on = Flag()
-
-    def wait(_: EventFeed, place: Place, __: object) -> EventBatch:
-        go_on.wait(60)
-        return EventBatch(told=(), place=place)
-
-    monkeypatch.setattr(EventFeed, "after", wait)
-    with Harness(tmp_path) as harness, serving(harness.gateway.app) as url, ExitStack() as stack:
-        http = stack.enter_context(httpx.Client(base_url=url, timeout=20))
-        for _ in range(50):
-            stream = stack.enter_context(http.stream("GET", "/v1/events"))
-            assert next(stream.iter_lines()).startswith("retry")
-        try:
-            assert http.get("/v1/stats").status_code == 200
-        finally:
-            harness.gateway.streams.closing = True
-            go_on.set()
-
-
-def test_streams_that_read_from_kafka_hold_up_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go_on = Flag()
-
-    def wait(*_: object) -> None:
-        go_on.wait(60)
-        raise OperationalError("SELECT", {}, Exception("gone"))
-
-    monkeypatch.setattr(outcome_tail, "MOST_OF_PARTITION", 1)
-    monkeypatch.setattr(OutcomeLog, "read", wait)
-    with Harness(tmp_path) as harness, ExitStack() as stack:
-        long_ago = {"Last-Event-ID": place(harness)}
-        for second in range(3):
-            harness.scheduler.report(some_run(harness, second=second), "succeeded")
-        harness.settle()
-        url = stack.enter_context(serving(harness.gateway.app))
-        http = stack.enter_context(httpx.Client(base_url=url, timeout=20))
-        for _ in range(20):
-            far = stack.enter_context(http.stream("GET", "/v1/events", headers=long_ago))
-            assert next(far.iter_lines()).startswith("retry")
-        lines = stack.enter_context(http.stream("GET", "/v1/events")).iter_lines()
-        assert next(lines).startswith("retry")
-        tell(harness, "now")
-        harness.settle()
-        try:
-            assert any('"reason":"now"' in line for line in lines)
-        finally:
-            harness.gateway.streams.closing = True
-            go_on.set()
-
-
-def hurried(monkeypatch: pytest.MonkeyPatch, harness: Harness, then: Callable[[], None]) -> None:
-    """With each look of a stream a sign of life is due, and `then` is done."""
-    after = EventFeed.after
-
-    def pass_time(self: EventFeed, *asked: Any) -> EventBatch:
-        harness.cluster.clock.advance(HEARTBEAT_MS)
-        then()
-        return after(self, *asked)
-
-    monkeypatch.setattr(EventFeed, "after", pass_time)
-    monkeypatch.setattr(event_stream, "_LOOK_S", 0.01)
-
-
-def test_a_stream_ends_with_its_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Harness(tmp_path) as harness:
-        body = {"name": "ci", "role": "viewer", "expires_time": "2026-01-01T00:01:00Z"}
-        secret = harness.http.post("/v1/tokens", json=body).json()["token"]
-        hurried(monkeypatch, harness, lambda: None)
-        bearer = {"Authorization": f"Bearer {secret}"}
-        text = harness.http.get("/v1/events", headers=bearer).text
-
-    assert 2 <= text.count("id: ") <= 6
-
-
-def test_a_stream_ends_when_its_token_is_revoked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Harness(tmp_path) as harness:
-        secret = harness.http.post("/v1/tokens", json={"name": "ci", "role": "viewer"}).json()
-        tokens = harness.gateway.tokens
-
-        def revoke() -> None:
-            ((digest, token),) = tokens.tokens()
-            tokens.put(digest, revoked(token, 1), 1_000)
-
-        hurried(monkeypatch, harness, revoke)
-        bearer = {"Authorization": f"Bearer {secret['token']}"}
-        text = harness.http.get("/v1/events", headers=bearer).text
-
-    assert text.count("id: ") == 2
-
-
-def test_one_tenant_cannot_take_all_streams(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(events, "_MOST_OF_TENANT", 1)
-    harness.gateway.streams.closing = True
-    with harness.gateway.streams.opened("default"):
-        refused = harness.http.get("/v1/events")
-        others = harness.http.get("/v1/events", headers={"Tocsin-Tenant": "acme"})
-
-    assert (refused.status_code, others.status_code) == (503, 200)
-    assert refused.json()["type"] == "/problems/too-many-streams"
-    assert harness.http.get("/v1/events").status_code == 200
 
 
 def some_run(harness: Harness, job_id: str = "a", second: int = 0) -> Run:

@@ -153,7 +153,8 @@ def test_records_that_another_projector_has_written_are_left_out(harness: Harnes
         if harness.cluster.records(harness.topics.jobs, p)
     )
     late = harness.cluster.records(*place)[:1]
-    writer = Writer(harness.database, compaction_lag_ms=PATIENT.compaction_lag_ms)
+    lag = PATIENT.compaction_lag_ms
+    writer = Writer(harness.database, compaction_lag_ms=lag, runs_a_job=1_000)
     readers = decoders(harness.topics, frozenset({"default"}), 4)
     writer.write(late, {place: 0}, {place: 1}, readers, harness.cluster.clock.now_ms())
 

@@ -1,66 +1,15 @@
 """Tokens of an OpenID Connect issuer."""
 
-import asyncio
+import hmac
+from base64 import urlsafe_b64encode
 from typing import Any
 
-import httpx
 import pytest
-from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from tocsin.testing import SettableClock
+from tests.gateway.fake_issuer import URL, World
 from tocsin_gateway.access.identity import Identity, NotAuthenticated, NotAuthorised
-from tocsin_gateway.access.issuer import Issuer, IssuerOptions, IssuerUnavailable
-
-URL = "https://id.example/realms/ops"
-OPTIONS = IssuerOptions(url=URL)
-HOUR_S = 3_600
-
-
-class FakeIssuer(httpx.AsyncBaseTransport):
-    """Serves the discovery document and the keys that it has now; `asked` counts for keys."""
-
-    def __init__(self) -> None:
-        self.keys: list[RSAKey | ECKey] = [RSAKey.generate_key(2048, {"kid": "one"})]
-        self.name = URL
-        self.answers = True
-        self.asked = 0
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if not self.answers:
-            raise httpx.ConnectError("refused")
-        if request.url.path.endswith("/.well-known/openid-configuration"):
-            return httpx.Response(200, json={"issuer": self.name, "jwks_uri": f"{URL}/certs"})
-        self.asked += 1
-        public = [key.as_dict(private=False) for key in self.keys]
-        return httpx.Response(200, json={"keys": public})
-
-
-class World:
-    """An issuer and the gateway's view of it."""
-
-    def __init__(self, options: IssuerOptions = OPTIONS) -> None:
-        self.clock = SettableClock()
-        self.fake = FakeIssuer()
-        self.issuer = Issuer(options, self.clock, self.fake)
-
-    def token(self, key: Any = None, alg: str = "RS256", **claims: object) -> str:
-        """A good token unless `claims` say otherwise; None leaves one out."""
-        now = self.clock.now_ms() // 1000
-        good: dict[str, object] = {
-            "iss": URL,
-            "aud": "tocsin",
-            "sub": "ada",
-            "exp": now + HOUR_S,
-            "tocsin_role": "editor",
-            "tocsin_tenant": "acme",
-        }
-        used = key or self.fake.keys[0]
-        said = {name: value for name, value in (good | claims).items() if value is not None}
-        return jwt.encode({"alg": alg, "kid": used.kid}, said, used, [alg])
-
-    def identify(self, token: str) -> Identity:
-        return asyncio.run(self.issuer.identify(token))
+from tocsin_gateway.access.issuer import IssuerOptions, IssuerUnavailable
 
 
 @pytest.fixture
@@ -147,6 +96,42 @@ def test_a_signature_of_anybody_else_is_refused(world: World) -> None:
             world.identify(token)
 
 
+@pytest.mark.parametrize("form", ["PEM", "DER"])
+def test_the_public_key_is_no_shared_secret(world: World, form: Any) -> None:
+    """What anybody can read must not sign (RFC 8725 §2.1)."""
+    (key,) = world.fake.keys
+    public = key.as_bytes(encoding=form, private=False)
+    header = urlsafe_b64encode(b'{"alg":"HS256","kid":"one"}').rstrip(b"=")
+    signed = header + b"." + world.token().split(".")[1].encode()
+    signature = urlsafe_b64encode(hmac.digest(public, signed, "sha256")).rstrip(b"=")
+
+    with pytest.raises(NotAuthenticated):
+        world.identify((signed + b"." + signature).decode())
+
+
+@pytest.mark.parametrize("sub", ['"\\ud800"', '["ada"]', '""', "7", '"a\\u0000b"'])
+def test_a_name_that_is_no_text_is_refused(world: World, sub: str) -> None:
+    """It would stand in the audit trail."""
+    with pytest.raises(NotAuthenticated):
+        world.identify(world.token_of(world.claims().replace('"ada"', sub)))
+
+
+@pytest.mark.parametrize(
+    ("claim", "off_s", "is_good"),
+    [("exp", -29, True), ("exp", -31, False), ("nbf", 29, True), ("nbf", 31, False)],
+)
+def test_clocks_may_differ_by_half_a_minute(
+    world: World, claim: str, off_s: int, is_good: bool
+) -> None:
+    off: dict[str, Any] = {claim: world.clock.now_ms() // 1000 + off_s}
+    token = world.token(**off)
+    if is_good:
+        assert world.identify(token).actor == "user:ada"
+    else:
+        with pytest.raises(NotAuthenticated):
+            world.identify(token)
+
+
 def test_an_elliptic_curve_is_as_good(world: World) -> None:
     world.fake.keys = [ECKey.generate_key("P-256", {"kid": "ec"})]
 
@@ -170,6 +155,21 @@ def test_a_new_key_is_fetched_when_a_token_names_it(world: World) -> None:
     assert world.identify(world.token()).actor == "user:ada"
 
 
+def test_a_key_that_the_issuer_has_withdrawn_is_good_for_ten_minutes_at_the_most(
+    world: World,
+) -> None:
+    token = world.token()
+    world.identify(token)
+    world.fake.keys = [RSAKey.generate_key(2048, {"kid": "two"})]
+    world.clock.advance(599_000)
+    assert world.identify(token).actor == "user:ada"
+    world.clock.advance(1_000)
+
+    with pytest.raises(NotAuthenticated):
+        world.identify(token)
+    assert world.identify(world.token()).actor == "user:ada"
+
+
 def test_unknown_keys_do_not_make_the_gateway_ask_all_the_time(world: World) -> None:
     world.identify(world.token())
     world.clock.advance(10_000)
@@ -184,6 +184,19 @@ def test_unknown_keys_do_not_make_the_gateway_ask_all_the_time(world: World) -> 
 def test_known_keys_are_good_while_the_issuer_is_away(world: World) -> None:
     world.identify(world.token())
     world.fake.answers = False
+    world.clock.advance(700_000)
+
+    assert world.identify(world.token()).actor == "user:ada"
+
+
+@pytest.mark.parametrize(
+    "answer", [(500, {}), (200, {}), (200, {"keys": [{"kty": "x"}]}), (200, [])]
+)
+def test_an_answer_without_keys_takes_no_known_ones_away(
+    world: World, answer: tuple[int, Any]
+) -> None:
+    world.identify(world.token())
+    world.fake.certificates = answer
     world.clock.advance(700_000)
 
     assert world.identify(world.token()).actor == "user:ada"

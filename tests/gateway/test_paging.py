@@ -207,6 +207,12 @@ JOB_QUERIES: tuple[dict[str, Any], ...] = (
     {"status": "active", "q": "JOB-0"},
     {"q": "20260101"},
     {"status": "completed"},
+    {"q": " JOB "},
+    {"q": "yo jo"},
+    {"q": "m 05"},
+    {"q": "ob"},
+    {"q": "job-5"},
+    {"q": "%"},
 )
 
 
@@ -270,14 +276,14 @@ def test_jobs_are_found_the_same_whatever_is_rare(
     many_jobs(harness)
     found: dict[int, list[list[str]]] = {}
     for few, rows in LOOKS:
-        monkeypatch.setattr(narrowing, "MOST_JOBS", few)
+        monkeypatch.setattr(narrowing, "MOST_LISTED", few)
         monkeypatch.setattr(orders, "MOST_ROWS", rows)
         for number, query in enumerate(JOB_QUERIES):
             read = pages(harness.http, "/v1/jobs", 2, sort=sort, **query)
             found.setdefault(number, []).append([job["job_id"] for page in read for job in page])
 
     assert all(each == ways[0] for ways in found.values() for each in ways)
-    assert [len(ways[0]) for ways in found.values()] == [6, 3, 1, 0, 7, 1, 0]
+    assert [len(ways[0]) for ways in found.values()] == [6, 3, 1, 0, 7, 1, 0, 10, 8, 1, 0, 0, 0]
 
 
 def test_all_that_match_are_counted_however_few_one_look_goes_through(

@@ -12,6 +12,7 @@ from tests.gateway.harness import PATIENT, Harness
 from tocsin.model.events import Event
 from tocsin.model.keys import JobKey
 from tocsin_gateway.projection import removal, retention, tables
+from tocsin_gateway.projection.grown_jobs import GrownJobs
 from tocsin_gateway.projection.retention import Retention, Sweeper
 
 KEY = JobKey("default", "a")
@@ -169,20 +170,42 @@ def test_a_job_that_never_runs_again_loses_what_was_too_much_before_a_restart(
     assert len(listed(harness)) == 100
 
 
-def test_every_job_is_looked_at_after_a_restart_however_many(
+def test_after_a_restart_only_jobs_that_have_grown_are_looked_at(harness: Harness) -> None:
+    """However many jobs there are, a sweep after a start costs what the last one has left."""
+    for number in range(20):
+        harness.http.put(f"/v1/jobs/job-{number}", json=job())
+    run(harness, 60)
+    sweep(harness)
+    run(harness, 60, ago_ms=3_600_000)
+    restarted = GrownJobs(harness.database, KEPT.runs_a_job)
+    with harness.database.begin() as connection:
+        restarted.begin_anew(connection)
+        assert restarted.take(connection, 500) == {KEY}
+        assert restarted.take(connection, 500) == set()
+
+
+def test_every_job_is_looked_at_once_when_fewer_runs_are_kept(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where it is interrupted by another restart, and however many jobs there are."""
     monkeypatch.setattr(retention, "_MOST_AT_ONCE", 3)
     names = [f"job-{number}" for number in range(10)]
     for name in names:
         harness.http.put(f"/v1/jobs/{name}", json=job())
     for name in names[::4]:
         run(harness, 110, key=JobKey("default", name))
-    sweeper = Sweeper(harness.database, KEPT)
-    while sweeper.sweep(harness.cluster.clock.now_ms()):
-        pass
-
+    sweep(harness)
     assert [len(listed(harness, name)) for name in names[::4]] == [100] * 3
+
+    fewer = msgspec.structs.replace(KEPT, runs_a_job=30)
+    Sweeper(harness.database, fewer).begin_anew()
+    has_more = True
+    while has_more:
+        sweeper = Sweeper(harness.database, fewer)
+        sweeper.begin_anew()
+        has_more = sweeper.sweep(harness.cluster.clock.now_ms())
+
+    assert [len(listed(harness, name)) for name in names[::4]] == [30] * 3
 
 
 def test_tombstones_go_slice_by_slice(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:

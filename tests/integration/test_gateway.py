@@ -115,6 +115,7 @@ def one_wins(one: Client, two: Client, job: Job, number: int) -> Job:
 def test_writers_without_conditions_all_get_through(start: Start, topics: Topics) -> None:
     with start("one").client() as one, start("two").client() as two:
         one.put("a", schedule=DAILY, handler=NOOP)
+        until(lambda: [job.job_id for job in two.list()] == ["a"])
 
         def tag(number: int) -> Job:
             return (one, two)[number % 2].patch("a", tags={str(number): "x"})

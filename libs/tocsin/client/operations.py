@@ -16,8 +16,8 @@ JobAction = Literal["pause", "resume", "delete"]
 RunAction = Literal["cancel", "redrive"]
 
 _UNSET: Final = object()
-_MANY_S: Final = 3_600.0
-"""How long the gateway may take for all that a bulk command is about."""
+_MANY_S: Final = 120.0
+"""How long the gateway may take for a slice of a bulk command: it ends one after 20 seconds."""
 
 
 def backfill(
@@ -78,10 +78,11 @@ def bulk_jobs(
 ) -> Call[models.Bulk]:
     """Pause, resume or delete all jobs that match (tag, status, owner, q).
 
-    expect: how many they are, else `Conflict`; None = only count. limit: deal with so many of them;
-    the answer's `next_cursor` as `cursor` goes on behind those, `expect` then being how many are
-    left. Where it ends early, what it did stays done: `Unavailable.done`, as far as that is known;
-    it is not tried again, since then another number would match.
+    expect: how many they are, else `Conflict`; None = only count. limit: deal with so many of them,
+    in any case with as many as 20 seconds are enough for; the answer's `next_cursor` as `cursor`
+    and its `left` as `expect` go on behind those. Where it ends early, what it did stays done:
+    `Unavailable.done`, as far as that is known; it is not tried again, since then another number
+    would match.
     """
     return _bulk("jobs", action, matching, {"expect": expect, "limit": limit, "cursor": cursor})
 

@@ -145,7 +145,8 @@ def _list(
     ] = None,
     owner: Annotated[str | None, typer.Option(metavar="NAME", help="Whose they are.")] = None,
     text: Annotated[
-        str | None, typer.Option("--search", metavar="TEXT", help="In id and description.")
+        str | None,
+        typer.Option("--search", metavar="TEXT", help="Words begin so in id, owner, description."),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="No more than these.")] = LIMIT,
 ) -> None:

@@ -19,7 +19,8 @@ Tag = Annotated[
 ]
 Owner = Annotated[str | None, typer.Option(metavar="NAME", help="All jobs of this owner.")]
 Search = Annotated[
-    str | None, typer.Option("--search", metavar="TEXT", help="All with it in id or description.")
+    str | None,
+    typer.Option("--search", metavar="TEXT", help="All: words begin so in id, owner, description."),
 ]
 All = Annotated[bool, typer.Option("--all", help="All jobs of the tenant.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask, whatever their number.")]

@@ -66,7 +66,7 @@ class Issuer:
         where it says no role or tenant, `IssuerUnavailable`."""
         claims = await self._claims(token)
         return Identity(
-            actor=f"user:{claims['sub']}"[:300],
+            actor=f"user:{_subject(claims)}"[:300],
             role=self._role(claims),
             tenant=self._tenant(claims),
         )
@@ -150,6 +150,14 @@ class Issuer:
                 raise ValueError(f"the issuer calls itself {discovered['issuer']!r}")
             found = (await http.get(discovered["jwks_uri"])).raise_for_status().json()
         return KeySet.import_key_set(found)
+
+
+def _subject(claims: Mapping[str, object]) -> str:
+    """Raises `NotAuthenticated` where it could not stand in a record of what was done."""
+    subject = str(claims["sub"])
+    if not subject.isprintable():
+        raise NotAuthenticated("the claim sub has characters that cannot be printed")
+    return subject
 
 
 def _words(claims: Mapping[str, object], path: str) -> list[str]:

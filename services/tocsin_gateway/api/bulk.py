@@ -110,5 +110,7 @@ async def _answer(command: Awaitable[Bulk], name: str) -> Json:
     if bulk.done is None:
         return Json({"matched": bulk.matched})
     refused: list[JsonValue] = [{name: each.name, "detail": each.detail} for each in bulk.refused]
-    going_on: JsonObject = {} if bulk.next_cursor is None else {"next_cursor": bulk.next_cursor}
+    going_on: JsonObject = {}
+    if bulk.next_cursor is not None:
+        going_on = {"next_cursor": bulk.next_cursor, "left": bulk.left}
     return Json({"matched": bulk.matched, "done": bulk.done, "refused": refused, **going_on})

@@ -15,7 +15,8 @@ from tocsin_gateway.api.overdue import overdue_since
 from tocsin_gateway.projection.attempts import Attempt
 from tocsin_gateway.projection.backfills import Backfill
 from tocsin_gateway.projection.history import RunRow
-from tocsin_gateway.projection.job_reads import JobPage, Phase, StoredJob
+from tocsin_gateway.projection.job_counts import Phase
+from tocsin_gateway.projection.job_reads import JobPage, StoredJob
 from tocsin_gateway.projection.run_reads import RunDetail, RunPage
 
 NEXT = 5

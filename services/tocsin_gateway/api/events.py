@@ -17,6 +17,7 @@ LAST_EVENT_ID = "Last-Event-ID"
 
 _MOST_STREAMS = 200
 _MOST_OF_TENANT = 100
+_RETRY_AFTER_S = "15"
 
 
 @router.get("/events", openapi_extra=openapi.STREAM_EVENTS)
@@ -29,10 +30,11 @@ async def stream_events(request: Request, context: Current, caller: Acting) -> S
     )
     place = _place(context, request.headers.get(LAST_EVENT_ID))
     if context.streams.count >= _MOST_STREAMS:
-        raise Problem(Kind.TOO_MANY_STREAMS, f"{_MOST_STREAMS} streams are open already")
+        told = f"{_MOST_STREAMS} streams are open already; ask another gateway, or again later"
+        raise Problem(Kind.STREAMS_FULL, told, headers={"Retry-After": _RETRY_AFTER_S})
     if context.streams.count_of(caller.tenant) >= _MOST_OF_TENANT:
         told = f"{_MOST_OF_TENANT} streams of {caller.tenant} are open already"
-        raise Problem(Kind.TOO_MANY_STREAMS, told)
+        raise Problem(Kind.TOO_MANY_STREAMS, told, headers={"Retry-After": _RETRY_AFTER_S})
     answer = stream(
         context.events,
         context.streams,

@@ -37,11 +37,12 @@ class Kind(Enum):
     KEY_REUSED = "key-reused", 422, "Idempotency key was used for another request"
     TOO_MANY = "too-many", 422, "Filter matches too many"
     TOO_MANY_REQUESTS = "too-many-requests", 429, "Too many requests"
+    TOO_MANY_STREAMS = "too-many-streams", 429, "Too many streams of this tenant are open"
     INTERNAL = "internal", 500, "Something is wrong with the gateway"
     NOT_DURABLE = "not-durable", 503, "Kafka did not acknowledge in time"
     UNCONFIRMED = "unconfirmed", 503, "Written, but not confirmed in time"
     NOT_READY = "not-ready", 503, "The read model is being built; nothing was done"
-    TOO_MANY_STREAMS = "too-many-streams", 503, "Too many streams are open"
+    STREAMS_FULL = "streams-full", 503, "This gateway has no stream left"
     UNAVAILABLE = "unavailable", 503, "The read model does not answer"
 
     def __init__(self, slug: str, status: int, title: str) -> None:

@@ -9,7 +9,8 @@ from tocsin_gateway.api.context import Context, Current, ExistingKey, Tenant
 from tocsin_gateway.api.documents import instant
 from tocsin_gateway.api.parameters import Parameters
 from tocsin_gateway.api.problems import Kind, Problem
-from tocsin_gateway.projection.statistics import Spread, Statistics
+from tocsin_gateway.projection.statistics import Statistics
+from tocsin_gateway.projection.tally import Spread
 
 router = APIRouter(prefix="/v1", tags=["statistics"])
 

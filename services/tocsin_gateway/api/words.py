@@ -4,7 +4,8 @@ from typing import get_args
 
 from tocsin.model.jobs import Overlap
 from tocsin.model.runs import RunStatus
-from tocsin_gateway.projection.job_reads import JobSort, Phase
+from tocsin_gateway.projection.job_counts import Phase
+from tocsin_gateway.projection.job_reads import JobSort
 
 OVERLAPS: tuple[Overlap, ...] = get_args(Overlap)
 SORTS: tuple[JobSort, ...] = get_args(JobSort)

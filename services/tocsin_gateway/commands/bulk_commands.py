@@ -1,8 +1,9 @@
 """One command for many jobs or runs: first the count, then the deed.
 
 What is to be done is given up on at the first sign that Kafka does not answer; what a single job
-or run refuses is noted, and the others go on. A slice of a few goes quickly, and says where the
-next one begins: so whoever asks slice by slice sees it come along, and can go on after a failure.
+or run refuses is noted, and the others go on. A slice ends after so many, or before whoever waits
+for the answer might give up, and says where the next one begins: so who asks slice by slice sees it
+come along, and can go on after a failure.
 """
 
 import asyncio
@@ -28,6 +29,7 @@ from tocsin_gateway.commands.run_commands import RunCommands
 from tocsin_gateway.projection.cursors import read_cursor, write_cursor
 from tocsin_gateway.projection.database import chunks
 from tocsin_gateway.projection.job_reads import JobFilter, JobReads
+from tocsin_gateway.projection.projector import Clock
 from tocsin_gateway.projection.run_reads import RunFilter, RunReads
 
 T = TypeVar("T", JobKey, str)
@@ -36,9 +38,11 @@ RunAction = Literal["cancel", "redrive"]
 
 MOST = 100_000
 _DEAD: frozenset[RunStatus] = frozenset({"dead"})
-_BATCH = 500
+_BATCH = 1_000
 _AT_ONCE = 64
 _MOST_TOLD = 100
+_LONGEST_MS = 20_000
+"""Proxies and clients wait for an answer for half a minute, or a whole one."""
 
 
 class Slice(Value, frozen=True):
@@ -59,12 +63,14 @@ class Refusal(Value, frozen=True):
 
 class Bulk(Value, frozen=True):
     """What became of a bulk command. matched: from the cursor on. done: None = nothing was to be
-    done but to count. next_cursor: where the next slice begins; None = nothing is left."""
+    done but to count. next_cursor: where the next slice begins; None = nothing is left. left: how
+    many are from there on."""
 
     matched: int
     done: int | None = None
     refused: tuple[Refusal, ...] = ()
     next_cursor: str | None = None
+    left: int = 0
 
 
 class BulkCommands:
@@ -78,12 +84,14 @@ class BulkCommands:
         batches: JobBatches,
         run_commands: RunCommands,
         trail: AuditTrail,
+        clock: Clock,
     ) -> None:
         self._jobs = jobs
         self._runs = runs
         self._batches = batches
         self._run_commands = run_commands
         self._trail = trail
+        self._clock = clock
 
     async def jobs(
         self, caller: Caller, action: JobAction, wanted: JobFilter, asked: Slice
@@ -95,14 +103,18 @@ class BulkCommands:
         found = await run_in_threadpool(self._jobs.keys, wanted, MOST + 1, after)
         if _only_counts(found, asked.expect):
             return Bulk(matched=len(found))
-        meant, refused = found[: asked.limit], list[Refusal]()
-        for done, batch in enumerate(chunks(meant, _BATCH)):
+        meant, refused, dealt_with = found[: asked.limit], list[Refusal](), 0
+        until = self._clock.monotonic_ms() + _LONGEST_MS
+        for batch in chunks(meant, _BATCH):
             try:
                 errors = await self._batches.act(caller, action, batch)
             except (NotDurable, Unconfirmed) as error:
-                raise _halted(error, done * _BATCH - len(refused), len(meant)) from error
+                raise _halted(error, dealt_with - len(refused), len(meant)) from error
             refused += [Refusal(name=key.job_id, detail=str(e)) for key, e in errors.items()]
-        return _bulk(found, meant, refused, lambda key: write_cursor("bulk jobs", (key.job_id,)))
+            dealt_with += len(batch)
+            if self._clock.monotonic_ms() >= until:
+                break
+        return _bulk(found, dealt_with, refused, _place_of_job)
 
     async def runs(
         self, caller: Caller, action: RunAction, wanted: RunFilter, asked: Slice
@@ -116,13 +128,16 @@ class BulkCommands:
         found = await run_in_threadpool(self._runs.ids, wanted, statuses, MOST + 1, after)
         if _only_counts(found, asked.expect):
             return Bulk(matched=len(found))
-        meant = found[: asked.limit]
-        refused = await self._each(caller, action, meant)
-        return _bulk(found, meant, refused, _place_of_run)
+        done, refused = await self._each(caller, action, found[: asked.limit])
+        return _bulk(found, done + len(refused), refused, _place_of_run)
 
-    async def _each(self, caller: Caller, action: RunAction, meant: Sequence[str]) -> list[Refusal]:
-        """Some at a time. Raises `NotDurable` and `Unconfirmed` when those under way have ended."""
+    async def _each(
+        self, caller: Caller, action: RunAction, meant: Sequence[str]
+    ) -> tuple[int, list[Refusal]]:
+        """Some at a time, in their order, for so long: how many are done, and those refused. Raises
+        `NotDurable` and `Unconfirmed` when those under way have ended."""
         left = iter(meant)
+        until = self._clock.monotonic_ms() + _LONGEST_MS
         refused: list[Refusal] = []
         halted: list[NotDurable | Unconfirmed] = []
         done = 0
@@ -130,8 +145,6 @@ class BulkCommands:
         async def work() -> None:
             nonlocal done
             for name in left:
-                if halted:
-                    return
                 try:
                     await self._to_run(caller, action, name)
                     done += 1
@@ -139,11 +152,13 @@ class BulkCommands:
                     halted.append(error)
                 except CommandError as error:
                     refused.append(Refusal(name=name, detail=str(error)))
+                if halted or self._clock.monotonic_ms() >= until:
+                    return
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
         if halted:
             raise _halted(halted[0], done, len(meant))
-        return refused
+        return done, refused
 
     async def _to_run(self, caller: Caller, action: RunAction, name: str) -> None:
         async with self._trail.about(caller, action, f"run/{name}") as deed:
@@ -164,13 +179,16 @@ def _only_counts(found: Sequence[object], expect: int | None) -> bool:
 
 
 def _bulk(
-    found: Sequence[T], meant: Sequence[T], refused: Sequence[Refusal], place: Callable[[T], str]
+    found: Sequence[T], dealt_with: int, refused: Sequence[Refusal], place: Callable[[T], str]
 ) -> Bulk:
+    """dealt_with: how many of them, the first."""
+    left = len(found) - dealt_with
     return Bulk(
         matched=len(found),
-        done=len(meant) - len(refused),
+        done=dealt_with - len(refused),
         refused=tuple(refused[:_MOST_TOLD]),
-        next_cursor=place(meant[-1]) if len(meant) < len(found) else None,
+        next_cursor=place(found[dealt_with - 1]) if left else None,
+        left=left,
     )
 
 
@@ -178,6 +196,10 @@ def _halted(error: NotDurable | Unconfirmed, done: int, of: int) -> NotDurable |
     halted = type(error)(f"{done:,} of {of:,} are done; {error}")
     halted.done = done
     return halted
+
+
+def _place_of_job(key: JobKey) -> str:
+    return write_cursor("bulk jobs", (key.job_id,))
 
 
 def _place_of_run(name: str) -> str:

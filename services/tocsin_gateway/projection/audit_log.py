@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, delete, select
 
 from tocsin.broker.port import Record
 from tocsin.model.access import Audit
@@ -51,13 +51,11 @@ class AuditReads:
         """At most `limit` records after the cursor, newest first; fewer where the next ones are
         far. Raises `InvalidCursor`."""
         begin = None if cursor is None else _begin(cursor)
-        query = _NEWEST_FIRST.sort(select(audit)).where(*_in_index(wanted), *_others(wanted))
-        if begin is not None:
-            query = query.where(_NEWEST_FIRST.after(begin))
         with self._database.read() as connection:
             end = _reach(connection, wanted, begin)
-            if end is not None:
-                query = query.where(_NEWEST_FIRST.up_to(end))
+            query = _NEWEST_FIRST.sort(select(audit)).where(
+                *_in_index(wanted, begin, end), *_others(wanted)
+            )
             rows = connection.execute(query.limit(limit + 1)).mappings().all()
         if len(rows) > limit:
             end = tuple(rows[limit - 1][column.name] for column in _NEWEST_FIRST.columns)
@@ -77,19 +75,17 @@ def _reach(connection: Connection, wanted: AuditFilter, begin: Position | None) 
     """How far a page may look that begins after `begin`; None = to the end."""
     if not _others(wanted):
         return None
-    return far(connection, and_(*_in_index(wanted)), _NEWEST_FIRST, begin)
+    return far(connection, _in_index(wanted, begin), _NEWEST_FIRST)
 
 
-def _in_index(wanted: AuditFilter) -> list[ColumnElement[bool]]:
+def _in_index(
+    wanted: AuditFilter, begin: Position | None, end: Position | None = None
+) -> list[ColumnElement[bool]]:
     """The conditions that an index answers in the order of the list."""
     conditions: list[ColumnElement[bool]] = [audit.c.tenant == wanted.tenant]
     if wanted.object is not None:
         conditions.append(audit.c.object == wanted.object)
-    if wanted.since is not None:
-        conditions.append(audit.c.time >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(audit.c.time < wanted.until)
-    return conditions
+    return conditions + _NEWEST_FIRST.within(begin, end, wanted.since, wanted.until)
 
 
 def _others(wanted: AuditFilter) -> list[ColumnElement[bool]]:

@@ -5,19 +5,17 @@ from typing import Literal, TypeAlias
 
 from sqlalchemy import Connection, RowMapping, func, select
 
-from tocsin.model.events import EventType
 from tocsin.model.jobs import Overlap
 from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
 from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.facts import SignalFact
-from tocsin_gateway.projection.tables import backfills, events
+from tocsin_gateway.projection.tables import OF_BACKFILL, backfills, events
 
 BackfillStatus = Literal["requested", "running", "finished", "cancelled", "rejected"]
 
 _MOST = 100
 _SKEW_MS = 3_600_000
-_TYPES: tuple[EventType, ...] = ("backfill_started", "backfill_progress", "backfill_finished")
 
 _Told: TypeAlias = Mapping[tuple[str, str], tuple[int, int]]
 """(type, reason) of events -> time of the first, and how many slots they count."""
@@ -115,7 +113,7 @@ def _told(connection: Connection, key: JobKey, since: int) -> _Told:
         events.c.tenant == key.tenant,
         events.c.job_id == key.job_id,
         events.c.time >= since - _SKEW_MS,
-        events.c.type.in_(_TYPES),
+        OF_BACKFILL,
     )
     rows = connection.execute(query.group_by(events.c.type, events.c.reason))
     return {(row.type, row.reason): (row.first, int(row.slots)) for row in rows}

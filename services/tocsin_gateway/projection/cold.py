@@ -12,6 +12,7 @@ from tocsin.broker.port import Cluster, Record, TopicPartition
 from tocsin.broker.reading import read_to_end
 from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.facts import Decode, JobFact
+from tocsin_gateway.projection.job_counts import JobCounts
 from tocsin_gateway.projection.job_rows import fold_jobs, forget_partition
 from tocsin_gateway.projection.request_rows import requests_of_jobs, store_requests
 from tocsin_gateway.projection.writer import decode, store_offsets
@@ -32,6 +33,7 @@ class ColdReader:
         self._database = database
         self._group = group
         self._compaction_lag_ms = compaction_lag_ms
+        self._counts = JobCounts(database)
 
     def read(
         self,
@@ -79,6 +81,7 @@ class ColdReader:
     def _forget(self, partitions: set[TopicPartition]) -> None:
         with self._database.begin() as connection:
             for tp in partitions:
+                self._counts.uncount_partition(connection, tp.partition)
                 forget_partition(connection, tp.partition)
 
     def _fold(
@@ -97,7 +100,8 @@ class ColdReader:
             elif fact.record.restates is not None and fact.record.restates.through < cut:
                 above.append(fact)
         lag = self._compaction_lag_ms
-        with self._database.begin() as connection:
+        keys = {fact.key for fact in (*below, *above)}
+        with self._database.begin() as connection, self._counts.counted(connection, keys):
             judgements = fold_jobs(
                 self._database, connection, below, compaction_lag_ms=lag, trusting=True
             )

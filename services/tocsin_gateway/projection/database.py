@@ -132,6 +132,19 @@ class Database:
             sql_cast(first, one.type).label("first"), sql_cast(second, other.type).label("second")
         )
 
+    def gathered(self, connection: Connection, query: Select[Any]) -> list[tuple[Any, ...]]:
+        """The texts and numbers that a query finds, as one row: with each row that SQLite gives, a
+        thread lets the interpreter go, and thousands of them take seconds where others ask."""
+        columns = query.subquery().c
+        if self.is_sqlite:
+            rows = func.json_group_array(func.json_array(*columns))
+        else:
+            rows = func.json_agg(func.json_build_array(*columns))
+        found = connection.execute(select(rows)).scalar()
+        return [
+            tuple(row) for row in (json.loads(found) if isinstance(found, str) else found or ())
+        ]
+
     def rows_listed(
         self, connection: Connection, one: Column[Any], other: Column[Any], pairs: Iterable[Pair]
     ) -> Sequence[RowMapping]:
@@ -179,7 +192,10 @@ class Database:
         key = [column.name for column in table.primary_key]
         kept = {*key, *(c.name for c in table.columns if c.info.get("fixed"))}
         changed = {name: insert.excluded[name] for name in names if name not in kept}
-        statement = insert.on_conflict_do_update(index_elements=key, set_=changed)
+        if changed:
+            statement = insert.on_conflict_do_update(index_elements=key, set_=changed)
+        else:
+            statement = insert.on_conflict_do_nothing()
         return str(statement.compile(self.engine, column_keys=names))
 
     def close(self) -> None:
@@ -231,6 +247,14 @@ def chunks(items: Iterable[T], size: int = _CHUNK) -> Iterable[list[T]]:
 def listing(pairs: Iterable[Pair]) -> dict[str, str]:
     """The parameter of a statement with `Database.are_listed`. A NUL is in none of the pairs."""
     return {"listed": json.dumps(list(pairs))}
+
+
+def distinct(connection: Connection, column: Column[str], first: str = "") -> Iterator[str]:
+    """The values of an indexed column from `first` on, rising, each by one step in the index."""
+    value = connection.execute(select(func.min(column)).where(column >= first)).scalar()
+    while value is not None:
+        yield value
+        value = connection.execute(select(func.min(column)).where(column > value)).scalar()
 
 
 def read_meta(connection: Connection) -> dict[str, str]:

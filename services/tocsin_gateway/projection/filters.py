@@ -41,12 +41,14 @@ def has_ended() -> ColumnElement[bool]:
 
 
 def has_tag(table: Table, name: str, value: str | None) -> ColumnElement[bool]:
-    """The rows of `jobs` or `runs` whose job has the tag now; `value` None = whatever value."""
-    matches = [
+    """The rows of `jobs` or `runs` whose job has the tag now; `value` None = whatever value.
+
+    Looked up row by row: what PostgreSQL could take for a join it may answer from all tags.
+    """
+    found = select(job_tags.c.value).where(
         job_tags.c.tenant == table.c.tenant,
         job_tags.c.job_id == table.c.job_id,
         job_tags.c.name == name,
-    ]
-    if value is not None:
-        matches.append(job_tags.c.value == value)
-    return select(literal(1)).where(*matches).exists()
+    )
+    tag = found.scalar_subquery()
+    return tag.is_not(None) if value is None else tag == value

@@ -17,11 +17,14 @@ from tocsin.model.jobs import Job
 from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
 from tocsin.wire.topics import DEFAULT_POOL
+from tocsin_gateway.projection import narrowing
 from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
-from tocsin_gateway.projection.database import Database, listing
+from tocsin_gateway.projection.database import Database, distinct, listing
 from tocsin_gateway.projection.filters import has_tag
 from tocsin_gateway.projection.history import RunRow
+from tocsin_gateway.projection.job_counts import IS_COMPLETED, Phase
 from tocsin_gateway.projection.job_rows import held_of
+from tocsin_gateway.projection.job_words import matches, worded
 from tocsin_gateway.projection.narrowing import (
     JobIds,
     ever_completed,
@@ -34,7 +37,6 @@ from tocsin_gateway.projection.orders import Order, far
 from tocsin_gateway.projection.run_reads import newest_of, rows_of
 from tocsin_gateway.projection.tables import EXISTING, completions, jobs, verdicts
 
-Phase = Literal["active", "paused", "completed"]
 JobSort = Literal["job_id", "-job_id", "created_at", "-created_at"]
 _BY_CREATION = (jobs.c.created_time, jobs.c.job_id)
 _ORDERS: dict[JobSort, tuple[Order, tuple[type[int] | type[str], ...]]] = {
@@ -61,7 +63,8 @@ class StoredJob(Value, frozen=True):
 
 
 class JobFilter(Value, frozen=True):
-    """Which jobs of a tenant: all conditions hold. tags: name and value, None = any value."""
+    """Which jobs of a tenant: all conditions hold. tags: name and value, None = any value. text:
+    beginnings of words (see `job_words`)."""
 
     tenant: str
     tags: tuple[tuple[str, str | None], ...] = ()
@@ -189,20 +192,17 @@ class JobReads:
         limit: int,
     ) -> tuple[list[Position], Position | None]:
         """The sort keys of a page, and behind which one the next begins; None = there is none."""
-        few = few_jobs(connection, _conditions(wanted))
+        few = few_jobs(self._database, connection, _conditions(wanted), narrowing.MOST_LISTED)
         query, end = _filtered(wanted).with_only_columns(*order.columns), None
-        if begin is not None:
-            query = query.where(order.after(begin))
         if few is not None:
-            # Sorted by the database they would be looked for along the whole order.
+            # In the database's order, or from `begin` on, it would walk over all jobs there are.
             query = query.where(self._database.among(jobs.c.job_id, few))
-            found = order.sorted(tuple(row) for row in connection.execute(query))
+            found = order.sorted_after(begin, self._database.gathered(connection, query))
         else:
             if not wanted.is_all:
-                end = far(connection, _existing(wanted.tenant), order, begin)
-            if end is not None:
-                query = query.where(order.up_to(end))
-            page = order.sort(query).limit(limit + 1)
+                behind = [_existing(wanted.tenant), *order.within(begin)]
+                end = far(connection, behind, order)
+            page = order.sort(query.where(*order.within(begin, end))).limit(limit + 1)
             found = [tuple(row) for row in connection.execute(page)]
         if len(found) > limit:
             return found[:limit], found[limit - 1]
@@ -254,19 +254,13 @@ class JobReads:
 
 def known_pools(database: Database) -> frozenset[str]:
     """The pools that jobs name, and the default one."""
-    query = select(jobs.c.pool).where(jobs.c.pool.is_not(None)).distinct()
     with database.read() as connection:
-        return frozenset({DEFAULT_POOL, *connection.execute(query).scalars()})
+        return frozenset({DEFAULT_POOL, *distinct(connection, jobs.c.pool)})
 
 
 def _jobs() -> Select[Any]:
-    completed = and_(
-        completions.c.tenant == jobs.c.tenant,
-        completions.c.job_id == jobs.c.job_id,
-        completions.c.revision == jobs.c.revision,
-    )
     columns = select(jobs, completions.c.revision.label("completed_revision"))
-    return columns.outerjoin_from(jobs, completions, completed)
+    return columns.outerjoin_from(jobs, completions, IS_COMPLETED)
 
 
 def _stored_jobs() -> Select[Any]:
@@ -283,6 +277,8 @@ def _conditions(wanted: JobFilter) -> list[JobIds]:
         conditions.append(owned(wanted.tenant, wanted.owner))
     if wanted.status == "paused":
         conditions.append(paused(wanted.tenant))
+    if wanted.text is not None:
+        conditions += worded(wanted.tenant, wanted.text)
     if wanted.status == "completed":
         conditions.append(ever_completed(wanted.tenant))
     return conditions
@@ -308,7 +304,7 @@ def _filtered(wanted: JobFilter) -> Select[Any]:
     if wanted.owner is not None:
         query = query.where(jobs.c.owner == wanted.owner)
     if wanted.text is not None:
-        query = query.where(jobs.c.search.contains(wanted.text.lower(), autoescape=True))
+        query = query.where(*matches(wanted.text))
     return query
 
 

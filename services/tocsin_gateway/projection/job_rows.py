@@ -1,6 +1,6 @@
 """The fold of the jobs topic over the rows of `jobs`."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection, RowMapping, delete, select
 
@@ -10,7 +10,8 @@ from tocsin.model.keys import JobKey
 from tocsin.wire.codec import JOB
 from tocsin_gateway.projection.database import Database, listing
 from tocsin_gateway.projection.facts import JobFact
-from tocsin_gateway.projection.tables import job_tags, jobs, verdicts
+from tocsin_gateway.projection.job_words import search_text, store_words
+from tocsin_gateway.projection.tables import job_tags, job_words, jobs, verdicts
 
 
 def fold_jobs(
@@ -23,7 +24,7 @@ def fold_jobs(
 ) -> list[Judgement]:
     """Judge the records in their order and store what is held after them; no verdict is kept."""
     held = load_held(database, connection, {fact.key for fact in facts})
-    tagged = {key for key, known in held.items() if known.job is not None and known.job.tags}
+    before = {key: known.job for key, known in held.items()}
     changed: dict[JobKey, tuple[int, Held]] = {}
     judgements = []
     for fact in facts:
@@ -37,7 +38,7 @@ def fold_jobs(
         if judgement.verdict in ("accepted", "restated") and judgement.held is not None:
             held[fact.key] = judgement.held
             changed[fact.key] = (fact.partition, judgement.held)
-    _store(database, connection, changed, tagged)
+    _store(database, connection, changed, before)
     return judgements
 
 
@@ -86,12 +87,13 @@ def held_of(row: RowMapping) -> Held:
 
 def forget_partition(connection: Connection, partition: int) -> None:
     """Remove the jobs of a partition, before its fold begins anew."""
-    of_partition = select(jobs.c.job_id).where(
-        jobs.c.partition == partition,
-        jobs.c.tenant == job_tags.c.tenant,
-        jobs.c.job_id == job_tags.c.job_id,
-    )
-    connection.execute(delete(job_tags).where(of_partition.exists()))
+    for table in (job_tags, job_words):
+        of_partition = select(jobs.c.job_id).where(
+            jobs.c.partition == partition,
+            jobs.c.tenant == table.c.tenant,
+            jobs.c.job_id == table.c.job_id,
+        )
+        connection.execute(delete(table).where(of_partition.exists()))
     connection.execute(delete(jobs).where(jobs.c.partition == partition))
 
 
@@ -99,14 +101,15 @@ def _store(
     database: Database,
     connection: Connection,
     changed: dict[JobKey, tuple[int, Held]],
-    tagged: set[JobKey],
+    before: Mapping[JobKey, Job | None],
 ) -> None:
-    """tagged: jobs that had tags before."""
+    """before: the jobs that there were."""
     rows = [_row(key, partition, held) for key, (partition, held) in changed.items()]
     database.upsert(connection, jobs, rows)
+    tagged = {key for key in changed if (job := before.get(key)) is not None and job.tags}
     if tagged:
         are_meant = database.are_listed(job_tags.c.tenant, job_tags.c.job_id)
-        connection.execute(delete(job_tags).where(are_meant), listing(tagged & changed.keys()))
+        connection.execute(delete(job_tags).where(are_meant), listing(tagged))
     tags = [
         (key.tenant, key.job_id, name, value)
         for key, (_, held) in changed.items()
@@ -114,6 +117,8 @@ def _store(
         for name, value in held.job.tags.items()
     ]
     database.upsert(connection, job_tags, tags)
+    after = {key: held.job for key, (_, held) in changed.items()}
+    store_words(database, connection, before, after)
 
 
 def _row(key: JobKey, partition: int, held: Held) -> tuple[object, ...]:
@@ -121,8 +126,4 @@ def _row(key: JobKey, partition: int, held: Held) -> tuple[object, ...]:
     stored = (partition, held.revision, held.timestamp, held.created_revision, held.created_time)
     if job is None:
         return (*key, *stored, None, None, None, None, None)
-    return (*key, *stored, JOB.encode(job), job.status, job.owner, job.pool, _search(job))
-
-
-def _search(job: Job) -> str:
-    return "\n".join(filter(None, (job.job_id, job.owner, job.description))).lower()
+    return (*key, *stored, JOB.encode(job), job.status, job.owner, job.pool, search_text(job))

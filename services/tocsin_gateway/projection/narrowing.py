@@ -8,20 +8,26 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, Select, select
 
+from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.tables import completions, job_handlers, job_tags, jobs
 
 MOST_JOBS = 500
-"""As many are few."""
+"""As many are few where the runs of each have to be looked up."""
+MOST_LISTED = 4_000
+"""As many are few where they are listed themselves."""
 
 JobIds = Select[str]
 
 
-def few_jobs(connection: Connection, conditions: Iterable[JobIds]) -> list[str] | None:
-    """The ids that meet all those conditions which few jobs meet; None = no condition is rare."""
+def few_jobs(
+    database: Database, connection: Connection, conditions: Iterable[JobIds], most: int
+) -> list[str] | None:
+    """The ids that meet all those conditions which at most `most` jobs meet; None = no condition is
+    as rare."""
     few: set[str] | None = None
     for condition in conditions:
-        found = list(connection.scalars(condition.limit(MOST_JOBS + 1)))
-        if len(found) <= MOST_JOBS:
+        found = [job_id for (job_id,) in database.gathered(connection, condition.limit(most + 1))]
+        if len(found) <= most:
             few = set(found) if few is None else few & set(found)
     return None if few is None else sorted(few)
 

@@ -94,7 +94,9 @@ class Projector:
         self._clock = clock
         self._observer = observer
         self._standstill_ms = compaction_lag_ms - _STANDSTILL_MARGIN_MS
-        self._writer = Writer(database, compaction_lag_ms=compaction_lag_ms)
+        self._writer = Writer(
+            database, compaction_lag_ms=compaction_lag_ms, runs_a_job=retention.runs_a_job
+        )
         self._cold = ColdReader(
             cluster, database, topics.scheduler_group, compaction_lag_ms=compaction_lag_ms
         )
@@ -220,7 +222,6 @@ class Projector:
         written = self._writer.write(records, start, reached, self._decoders, now)
         self._positions.update(written.reached)
         self._behind -= ends.keys()
-        self._sweeper.note(written.runs)
         self._tail.note(reached, written.outcomes)
         self._publish(written)
         lag = now - records[-1].timestamp if records and self._behind else 0

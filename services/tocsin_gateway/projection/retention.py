@@ -3,17 +3,16 @@
 Sweeps run between batches on the writer's thread, a bounded slice each; `sweep_pace` says when.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterable
 from typing import Any
-from zlib import crc32
 
-from sqlalchemy import Connection, Select, delete, func, select, tuple_
+from sqlalchemy import Connection, Select, delete, select
 
 from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
-from tocsin_gateway.projection.database import Database, listing
+from tocsin_gateway.projection.database import Database, distinct, listing
 from tocsin_gateway.projection.filters import has_ended, of_job, of_named
+from tocsin_gateway.projection.grown_jobs import GrownJobs
 from tocsin_gateway.projection.handler_rows import sweep_handlers
 from tocsin_gateway.projection.history import RunRow
 from tocsin_gateway.projection.removal import SLICE, remove_before, remove_runs
@@ -27,15 +26,14 @@ from tocsin_gateway.projection.tables import (
     jobs,
     requests,
     runs,
+    tallies,
     verdicts,
 )
+from tocsin_gateway.projection.tally_rows import tally_removed
 
 _ROWS_COUNTED = 100_000
 _MOST_AT_ONCE = 500
-_LOOKS = 10
-"""How often a job's runs are counted, about, while it gets as many as are kept."""
 _VERDICTS_MS = 600_000
-_BEFORE_ALL = JobKey("", "")
 
 
 class Retention(Value, frozen=True):
@@ -53,25 +51,15 @@ class Sweeper:
     def __init__(self, database: Database, retention: Retention) -> None:
         self._database = database
         self._retention = retention
-        self._grown: set[JobKey] = set()
-        self._walked: JobKey | None = _BEFORE_ALL
+        self._grown = GrownJobs(database, retention.runs_a_job)
         self._tenant = ""
         self._last_kept = _last_kept(database, retention.runs_a_job)
-        self._every = max(1, retention.runs_a_job // _LOOKS)
         self._at_once = min(max(1, _ROWS_COUNTED // retention.runs_a_job), _MOST_AT_ONCE)
 
     def begin_anew(self) -> None:
-        """What was noted may not be all, or of another read model: look at every job once."""
-        self._walked = _BEFORE_ALL
-
-    def note(self, changed: Mapping[str, RunRow]) -> None:
-        """Jobs have these runs, more than before perhaps. Which of them has too many is looked at
-        for one row in so many, so that counting stays cheap and a job keeps few too many."""
-        self._grown |= {
-            JobKey(row.tenant, row.job_id)
-            for name, row in changed.items()
-            if crc32(name.encode()) % self._every == 0
-        }
+        """The read model may be another one, or have been kept up with other settings."""
+        with self._database.begin() as connection:
+            self._grown.begin_anew(connection)
 
     def sweep(self, now: int) -> bool:
         """Remove at most a slice of each kind of rows in one SQL transaction; whether there may be
@@ -85,6 +73,7 @@ class Sweeper:
                 remove_before(connection, events.c.time, oldest),
                 remove_before(connection, verdicts.c.judged_time, now - _VERDICTS_MS),
                 remove_before(connection, requests.c.record_time, now - KEPT_MS),
+                remove_before(connection, tallies.c.begin_time, oldest),
                 remove_before(connection, backfills.c.requested_time, oldest),
                 remove_before(connection, audit.c.time, now - kept.audit_ms),
                 self._sweep_tombstones(connection, now - kept.tombstone_ms),
@@ -93,27 +82,17 @@ class Sweeper:
         return any(left)
 
     def _sweep_counts(self, connection: Connection) -> bool:
-        grown = set(islice(self._grown, self._at_once))
-        self._grown -= grown
-        left = SLICE
-        for key, last_kept in self._full(connection, grown | self._walk(connection)).items():
+        grown = self._grown.take(connection, self._at_once)
+        left, unfinished = SLICE, set[JobKey]()
+        for key, last_kept in self._full(connection, grown).items():
             surplus = _surplus(connection, key, last_kept, left) if left else []
-            remove_runs(connection, surplus)
+            tally_removed(self._database, connection, surplus)
+            remove_runs(connection, [row.run_id for row in surplus])
             left -= len(surplus)
             if not left:
-                self._grown.add(key)
-        return bool(self._grown) or self._walked is not None
-
-    def _walk(self, connection: Connection) -> set[JobKey]:
-        """The next jobs, where not all have been looked at since the start."""
-        if self._walked is None:
-            return set()
-        key = tuple_(jobs.c.tenant, jobs.c.job_id)
-        following = select(jobs.c.tenant, jobs.c.job_id).where(key > tuple_(*self._walked))
-        following = following.order_by(jobs.c.tenant, jobs.c.job_id).limit(self._at_once)
-        found = [JobKey(*row) for row in connection.execute(following)]
-        self._walked = found[-1] if len(found) == self._at_once else None
-        return set(found)
+                unfinished.add(key)
+        self._grown.put(connection, unfinished)
+        return bool(unfinished) or len(grown) >= self._at_once
 
     def _full(self, connection: Connection, keys: Iterable[JobKey]) -> dict[JobKey, str]:
         """Those of the jobs that have as many runs as are kept, each with the last of these."""
@@ -123,7 +102,7 @@ class Sweeper:
     def _sweep_ages(self, connection: Connection, oldest: int) -> bool:
         """Of the tenant that the last sweep has not come to the end of, and of those after it."""
         left = SLICE
-        for tenant in _tenants(connection, self._tenant):
+        for tenant in distinct(connection, runs.c.tenant, self._tenant):
             query = select(runs.c.run_id).where(
                 runs.c.tenant == tenant, runs.c.scheduled_time < oldest, has_ended()
             )
@@ -147,10 +126,11 @@ class Sweeper:
         return len(gone) == SLICE
 
 
-def _surplus(connection: Connection, key: JobKey, last_kept: str, limit: int) -> Sequence[str]:
+def _surplus(connection: Connection, key: JobKey, last_kept: str, limit: int) -> list[RunRow]:
     """The job's ended runs that are older, the oldest first, at most `limit`."""
-    older = select(runs.c.run_id).where(of_job(key), runs.c.run_id < last_kept, has_ended())
-    return connection.execute(older.order_by(runs.c.run_id).limit(limit)).scalars().all()
+    older = select(runs).where(of_job(key), runs.c.run_id < last_kept, has_ended())
+    rows = connection.execute(older.order_by(runs.c.run_id).limit(limit))
+    return [RunRow(*row) for row in rows]
 
 
 def _last_kept(database: Database, kept: int) -> Select[Any]:
@@ -159,13 +139,3 @@ def _last_kept(database: Database, kept: int) -> Select[Any]:
     newest = select(runs.c.run_id).where(of_named(job.c.first, job.c.second))
     newest = newest.order_by(runs.c.run_id.desc()).offset(kept - 1).limit(1)
     return select(job.c.first, job.c.second, newest.scalar_subquery())
-
-
-def _tenants(connection: Connection, first: str) -> Iterator[str]:
-    """All tenants from `first` on that have runs, each by one step in the index."""
-    query = select(func.min(runs.c.tenant)).where(runs.c.tenant >= first)
-    tenant = connection.execute(query).scalar()
-    while tenant is not None:
-        yield tenant
-        query = select(func.min(runs.c.tenant)).where(runs.c.tenant > tenant)
-        tenant = connection.execute(query).scalar()

@@ -1,5 +1,6 @@
 """The fold of runs, outcomes, events and dead letters into rows (pure)."""
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from tocsin.broker.port import Record
@@ -29,10 +30,11 @@ def run_of(fact: HistoryFact) -> str | None:
 class RunFold:
     """Rows that have been read, and what facts make of them.
 
-    What was not read before the first fact about it counts as not there.
+    What was not read before the first fact about it counts as not there. read: runs as they were.
     """
 
     def __init__(self) -> None:
+        self.read: Mapping[str, RunRow] = {}
         self.runs: dict[str, RunRow] = {}
         self.attempts: dict[tuple[str, int], Attempt] = {}
         self.events: list[tuple[Record, Event, str | None]] = []

@@ -5,18 +5,19 @@ from itertools import islice
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, Table, and_, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, Select, Table, select
 
 from tocsin.model.events import Event
 from tocsin.model.keys import JobKey
 from tocsin.model.runs import RunStatus
 from tocsin.model.values import Value
+from tocsin_gateway.projection import narrowing
 from tocsin_gateway.projection.attempts import Attempt
 from tocsin_gateway.projection.cursors import Position, read_cursor, write_cursor
 from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.filters import has_tag, of_job, of_row
 from tocsin_gateway.projection.history import RunRow
-from tocsin_gateway.projection.narrowing import JobIds, few_jobs, handled, tagged
+from tocsin_gateway.projection.narrowing import few_jobs, handled, tagged
 from tocsin_gateway.projection.orders import Order, far
 from tocsin_gateway.projection.run_merge import newest_first
 from tocsin_gateway.projection.tables import (
@@ -122,8 +123,8 @@ class RunReads:
             return []
         wanted = msgspec.structs.replace(wanted, statuses=tuple(statuses))
         with self._database.read() as connection:
-            few = None if wanted.job_id else few_jobs(connection, _conditions(wanted))
-            behind = [] if after is None else [_FROM_OLDEST.after(after)]
+            few = _few(self._database, connection, wanted)
+            behind = _FROM_OLDEST.within(after, None, wanted.since, wanted.until)
             if few is None and wanted.streams:
                 found = _of_streams(connection, wanted, _FROM_OLDEST, behind, limit)
                 return [str(run_id) for _, run_id in found]
@@ -140,13 +141,13 @@ class RunReads:
         `InvalidCursor`."""
         begin = None if cursor is None else read_cursor("runs", cursor, int, str)
         with self._database.read() as connection:
-            few = None if wanted.job_id else few_jobs(connection, _conditions(wanted))
+            few = _few(self._database, connection, wanted)
             if few is None:
                 found, end = self._in_order(connection, wanted, begin, limit)
             else:
-                query, end = _matching(wanted).with_only_columns(runs.c.run_id), None
-                if begin is not None:
-                    query = query.where(_BY_TIME.after(begin))
+                behind = _BY_TIME.within(begin, None, wanted.since, wanted.until)
+                query = _matching(wanted).with_only_columns(runs.c.run_id).where(*behind)
+                end = None
                 ids = newest_first(self._database, connection, wanted.tenant, few, query)
                 found = self._load(connection, list(islice(ids, limit + 1)))
         if len(found) > limit:
@@ -161,9 +162,7 @@ class RunReads:
     ) -> tuple[list[RunRow], Position | None]:
         """Up to one more than `limit`, and how far was looked where that was not to the end."""
         end = _reach(connection, wanted, begin)
-        within = [] if begin is None else [_BY_TIME.after(begin)]
-        if end is not None:
-            within.append(_BY_TIME.up_to(end))
+        within = _BY_TIME.within(begin, end, wanted.since, wanted.until)
         if wanted.streams:
             places = _of_streams(connection, wanted, _BY_TIME, within, limit + 1)
             return self._load(connection, [str(run_id) for _, run_id in places]), end
@@ -218,20 +217,20 @@ def _reach(connection: Connection, wanted: RunFilter, begin: Position | None) ->
     """How far a page may look that begins after `begin`; None = to the end."""
     if not wanted.needs_looking:
         return None
-    of_tenant = and_(runs.c.tenant == wanted.tenant, *_in_period(wanted))
+    of_tenant = [runs.c.tenant == wanted.tenant]
+    of_tenant += _BY_TIME.within(begin, None, wanted.since, wanted.until)
     if not wanted.streams:
-        return far(connection, of_tenant, _BY_TIME, begin)
+        return far(connection, of_tenant, _BY_TIME)
     ends = [
         far(
             connection,
-            and_(of_tenant, runs.c.status == status, RARE_STATUS),
+            [*of_tenant, runs.c.status == status, RARE_STATUS],
             _BY_TIME,
-            begin,
             part=len(wanted.streams),
         )
         for status in wanted.streams
     ]
-    return next(iter(_BY_TIME.sorted(end for end in ends if end is not None)), None)
+    return max((end for end in ends if end is not None), default=None)
 
 
 def _of_streams(
@@ -248,15 +247,17 @@ def _of_streams(
         of_one = _filtered(msgspec.structs.replace(wanted, statuses=(status,)))
         query = order.sort(of_one.with_only_columns(*order.columns)).where(*within).limit(limit)
         found += (tuple(row) for row in connection.execute(query))
-    return order.sorted(found)[:limit]
+    return order.sorted_after(None, found)[:limit]
 
 
-def _conditions(wanted: RunFilter) -> list[JobIds]:
-    """Those that an index over jobs can answer."""
+def _few(database: Database, connection: Connection, wanted: RunFilter) -> list[str] | None:
+    """The jobs that the runs can be of, where those are few and not said."""
+    if wanted.job_id is not None:
+        return None
     conditions = tagged(wanted.tenant, wanted.tags)
     if wanted.handler is not None:
         conditions.append(handled(wanted.tenant, wanted.handler))
-    return conditions
+    return few_jobs(database, connection, conditions, narrowing.MOST_JOBS)
 
 
 def _filtered(wanted: RunFilter) -> Select[Any]:
@@ -267,7 +268,7 @@ def _filtered(wanted: RunFilter) -> Select[Any]:
 
 
 def _matching(wanted: RunFilter) -> Select[Any]:
-    """Of whatever tenant and job."""
+    """Of whatever tenant, job and time."""
     query = select(runs)
     if wanted.statuses:
         query = query.where(runs.c.status.in_(wanted.statuses))
@@ -277,13 +278,4 @@ def _matching(wanted: RunFilter) -> Select[Any]:
         query = query.where(has_tag(runs, name, value))
     if wanted.handler is not None:
         query = query.where(runs.c.handler == wanted.handler)
-    return query.where(*_in_period(wanted))
-
-
-def _in_period(wanted: RunFilter) -> list[ColumnElement[bool]]:
-    conditions = []
-    if wanted.since is not None:
-        conditions.append(runs.c.scheduled_time >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(runs.c.scheduled_time < wanted.until)
-    return conditions
+    return query

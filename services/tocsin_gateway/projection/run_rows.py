@@ -23,7 +23,8 @@ def load_fold(database: Database, connection: Connection, facts: Iterable[Histor
     touched = {run for fact in facts if (run := run_of(fact)) is not None}
     if touched:
         found = database.rows_among(connection, runs.c.run_id, touched)
-        fold.runs = {row[0]: RunRow(*row) for row in found}
+        fold.read = {row[0]: RunRow(*row) for row in found}
+        fold.runs = dict(fold.read)
     if fold.runs:
         tried = database.rows_among(connection, attempts.c.run_id, fold.runs)
         fold.attempts = {(row[0], row[1]): Attempt(*row) for row in tried}

@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 
-SCHEMA_VERSION = "5"
+SCHEMA_VERSION = "6"
 """Raised with every change of a table: each version has a read model of its own."""
 
 metadata = MetaData()
@@ -33,12 +33,18 @@ FIXED = {"fixed": True}
 
 BEGUN: ColumnElement[bool] = literal_column("begun_id IS NOT NULL")
 
+OF_BACKFILL: ColumnElement[bool] = literal_column(
+    "type IN ('backfill_started', 'backfill_progress', 'backfill_finished')"
+)
+"""Events that tell of a backfill, among the many of a job."""
+
 DELETED: ColumnElement[bool] = literal_column("definition IS NULL")
 EXISTING: ColumnElement[bool] = literal_column("definition IS NOT NULL")
 """A list of jobs says so in these words, which is what leads it past the tombstones."""
 
 ByteText = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
-"""Text that is ordered by its bytes everywhere."""
+"""Text that is ordered by its bytes everywhere. Job ids are such text in all tables: PostgreSQL
+looks one up by an index only where both sides are ordered the same way."""
 
 meta = Table(
     "meta",
@@ -73,7 +79,7 @@ jobs = Table(
     Column("status", Text),
     Column("owner", Text),
     Column("pool", Text),
-    Column("search", Text, comment="id, owner and description in lower case"),
+    Column("search", Text, comment="words of id, owner and description, each behind a space"),
     PrimaryKeyConstraint("tenant", "job_id"),
     Index(
         "jobs_existing",
@@ -101,11 +107,21 @@ job_tags = Table(
     "job_tags",
     metadata,
     Column("tenant", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("name", Text, nullable=False),
     Column("value", Text, nullable=False),
     PrimaryKeyConstraint("tenant", "job_id", "name"),
     Index("job_tags_by_name", "tenant", "name", "value", "job_id"),
+    sqlite_with_rowid=False,
+)
+
+job_words = Table(
+    "job_words",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("word", ByteText, nullable=False),
+    Column("job_id", ByteText, nullable=False),
+    PrimaryKeyConstraint("tenant", "word", "job_id"),
     sqlite_with_rowid=False,
 )
 
@@ -114,10 +130,29 @@ job_handlers = Table(
     metadata,
     Column("tenant", Text, nullable=False),
     Column("handler", Text, nullable=False),
-    Column("job_id", Text, nullable=False, comment="a job of which runs have this handler"),
+    Column("job_id", ByteText, nullable=False, comment="a job of which runs have this handler"),
     Column("noted_time", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant", "handler", "job_id"),
     Index("job_handlers_by_time", "noted_time"),
+    sqlite_with_rowid=False,
+)
+
+job_counts = Table(
+    "job_counts",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("number", BigInteger, nullable=False),
+    PrimaryKeyConstraint("tenant", "phase"),
+    sqlite_with_rowid=False,
+)
+
+grown_jobs = Table(
+    "grown_jobs",
+    metadata,
+    Column("tenant", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False, comment="may have more runs than are kept"),
+    PrimaryKeyConstraint("tenant", "job_id"),
     sqlite_with_rowid=False,
 )
 
@@ -125,7 +160,7 @@ completions = Table(
     "completions",
     metadata,
     Column("tenant", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("revision", BigInteger, nullable=False),
     PrimaryKeyConstraint("tenant", "job_id"),
     sqlite_with_rowid=False,
@@ -150,7 +185,7 @@ requests = Table(
     metadata,
     Column("tenant", Text, nullable=False),
     Column("idempotency_key", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("partition", Integer, nullable=False),
     Column("record_offset", BigInteger, nullable=False),
     Column("record_time", BigInteger, nullable=False),
@@ -170,7 +205,7 @@ backfills = Table(
     metadata,
     Column("tenant", Text, nullable=False),
     Column("backfill_id", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("requested_time", BigInteger, nullable=False),
     Column("from_time", BigInteger, nullable=False),
     Column("to_time", BigInteger, nullable=False),
@@ -247,6 +282,17 @@ runs = Table(
     sqlite_with_rowid=False,
 )
 
+tallies = Table(
+    "tallies",
+    metadata,
+    Column("scope", Text, nullable=False, comment="see tally_rows"),
+    Column("begin_time", BigInteger, nullable=False),
+    Column("tally", Text, nullable=False, comment="numbers by names, in JSON"),
+    PrimaryKeyConstraint("scope", "begin_time"),
+    Index("tallies_by_time", "begin_time"),
+    sqlite_with_rowid=False,
+)
+
 attempts = Table(
     "attempts",
     metadata,
@@ -275,7 +321,7 @@ events = Table(
     Column("partition", Integer, nullable=False),
     Column("record_offset", BigInteger, nullable=False),
     Column("tenant", Text, nullable=False),
-    Column("job_id", Text, nullable=False),
+    Column("job_id", ByteText, nullable=False),
     Column("run_id", Text),
     Column("type", Text, nullable=False),
     Column("time", BigInteger, nullable=False),
@@ -295,6 +341,15 @@ events = Table(
     Column("cause", Text),
     PrimaryKeyConstraint("partition", "record_offset"),
     Index("events_of_job", "tenant", "job_id", "time"),
+    Index(
+        "events_of_backfills",
+        "tenant",
+        "job_id",
+        "type",
+        "time",
+        sqlite_where=OF_BACKFILL,
+        postgresql_where=OF_BACKFILL,
+    ),
     Index("events_of_run", "run_id"),
     Index("events_by_time", "time"),
     sqlite_with_rowid=False,

@@ -6,6 +6,8 @@ from sqlalchemy import Connection, select, update
 
 from tocsin.broker.port import Record, TopicPartition
 from tocsin.broker.refused import log_refused
+from tocsin.model.events import Event
+from tocsin.model.keys import JobKey
 from tocsin.model.runs import Outcome
 from tocsin.model.values import Value
 from tocsin_gateway.projection.audit_log import store_audit
@@ -19,8 +21,10 @@ from tocsin_gateway.projection.facts import (
     JobFact,
     SignalFact,
 )
+from tocsin_gateway.projection.grown_jobs import GrownJobs
 from tocsin_gateway.projection.handler_rows import HandlerRows
 from tocsin_gateway.projection.history import RunRow
+from tocsin_gateway.projection.job_counts import JobCounts
 from tocsin_gateway.projection.job_rows import fold_jobs, store_verdicts
 from tocsin_gateway.projection.request_rows import (
     requests_of_jobs,
@@ -30,6 +34,7 @@ from tocsin_gateway.projection.request_rows import (
 from tocsin_gateway.projection.run_fold import RunFold
 from tocsin_gateway.projection.run_rows import history_facts, load_fold, store_fold
 from tocsin_gateway.projection.tables import offsets
+from tocsin_gateway.projection.tally_rows import tally_batch
 
 _STORED = select(offsets.c.topic, offsets.c.partition, offsets.c.next_offset)
 
@@ -53,10 +58,13 @@ class OffsetsMoved(Exception):
 class Writer:
     """The only writer of rows. Each call is one SQL transaction, all of it or nothing."""
 
-    def __init__(self, database: Database, *, compaction_lag_ms: int) -> None:
+    def __init__(self, database: Database, *, compaction_lag_ms: int, runs_a_job: int) -> None:
+        """runs_a_job: so many are kept of each."""
         self._database = database
         self._compaction_lag_ms = compaction_lag_ms
         self._handlers = HandlerRows(database)
+        self._grown = GrownJobs(database, runs_a_job)
+        self._counts = JobCounts(database)
 
     def begin_anew(self) -> None:
         """The read model is another, or stands at other offsets, than after the last `write`."""
@@ -80,10 +88,12 @@ class Writer:
             stored = stored_offsets(connection, reached)
             _check_start(start, stored)
             new = _above(stored, start, facts)
-            pools = self._fold_jobs(connection, new, now)
+            with self._counts.counted(connection, _jobs_of(new)):
+                pools = self._fold_jobs(connection, new, now)
+                history = self._fold_history(connection, new, foreign)
             self._keep_commands(connection, new)
-            history = self._fold_history(connection, new, foreign)
             self._handlers.note(connection, history.runs.values(), now)
+            self._grown.note(connection, history.runs.values())
             further = {tp: max(offset, stored.get(tp, 0)) for tp, offset in reached.items()}
             store_offsets(self._database, connection, further, now)
         return Written(
@@ -129,6 +139,7 @@ class Writer:
                 log_refused(record, error)
                 foreign.append(_place(record))
         store_fold(self._database, connection, fold)
+        tally_batch(self._database, connection, fold.read, fold.runs)
         return fold
 
 
@@ -148,6 +159,15 @@ def decode(
         if not (isinstance(fact, Outcome) and fact.kind == "heartbeat"):
             facts.append((record, fact))
     return facts, foreign
+
+
+def _jobs_of(facts: Iterable[tuple[Record, Fact]]) -> set[JobKey]:
+    """The jobs whose phase may be another after these facts."""
+    return {
+        fact.key
+        for _, fact in facts
+        if isinstance(fact, JobFact) or (isinstance(fact, Event) and fact.type == "completed")
+    }
 
 
 def pools_of(facts: Iterable[JobFact]) -> frozenset[str]:
