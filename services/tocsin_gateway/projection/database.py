@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 from sqlalchemy import (
     Column,
@@ -16,7 +16,6 @@ from sqlalchemy import (
     RowMapping,
     Select,
     Table,
-    TableClause,
     TableValuedAlias,
     Text,
     any_,
@@ -28,14 +27,13 @@ from sqlalchemy import (
 )
 from sqlalchemy import cast as sql_cast
 from sqlalchemy import column as plain_column
-from sqlalchemy import table as table_clause
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql
 
 from tocsin_gateway.projection import tables
 from tocsin_gateway.projection.engines import for_reading, for_writing
 from tocsin_gateway.projection.generations import Generations
+from tocsin_gateway.projection.upserts import Row, Upserts
 
-Row: TypeAlias = Sequence[Any]
 Pair: TypeAlias = tuple[str | int, str | int]
 T = TypeVar("T")
 
@@ -51,7 +49,7 @@ class Database:
         self.generation = generation
         self.is_sqlite = self.engine.dialect.name == "sqlite"
         self._generations = generations
-        self._upserts: dict[str, str] = {}
+        self._upserts = Upserts(self.engine.dialect)
         self._lookups: dict[str, str] = {}
         self._listed: dict[str, Select[Any]] = {}
 
@@ -88,17 +86,7 @@ class Database:
     def upsert(self, connection: Connection, table: Table, rows: Iterable[Row]) -> None:
         """Insert rows, each with a value for every column in the table's order; where the
         primary key is taken, replace the other columns but those that are fixed."""
-        values = list(rows)
-        if not values:
-            return
-        statement = self._upserts.get(table.name)
-        if statement is None:
-            statement = self._upserts[table.name] = self._compile_upsert(table)
-        if self.is_sqlite:
-            connection.exec_driver_sql(statement, values)
-        else:
-            _copy(connection, table, values)
-            connection.exec_driver_sql(statement)
+        self._upserts.run(connection, table, list(rows))
 
     def among(self, column: ColumnElement[str], values: Iterable[str]) -> ColumnElement[bool]:
         """The rows whose column has one of the values: one parameter, however many they are.
@@ -180,24 +168,6 @@ class Database:
             query = query.where(column == any_(bindparam("wanted", type_=postgresql.ARRAY(Text))))
         return str(query.compile(self.engine))
 
-    def _compile_upsert(self, table: Table) -> str:
-        """Core's own statement; its rows then go to the driver as they are, to PostgreSQL by way of
-        a temporary table, which is what makes thousands of rows a second possible."""
-        names = table.columns.keys()
-        insert: sqlite.Insert | postgresql.Insert
-        if self.is_sqlite:
-            insert = sqlite.insert(table)
-        else:
-            insert = postgresql.insert(table).from_select(names, select(_incoming(table)))
-        key = [column.name for column in table.primary_key]
-        kept = {*key, *(c.name for c in table.columns if c.info.get("fixed"))}
-        changed = {name: insert.excluded[name] for name in names if name not in kept}
-        if changed:
-            statement = insert.on_conflict_do_update(index_elements=key, set_=changed)
-        else:
-            statement = insert.on_conflict_do_nothing()
-        return str(statement.compile(self.engine, column_keys=names))
-
     def close(self) -> None:
         self.engine.dispose()
         self._generations.close()
@@ -269,45 +239,3 @@ def _storable_of(values: Iterable[str]) -> list[str]:
 
 def _array(values: Iterable[str]) -> ColumnElement[Sequence[str]]:
     return sql_cast(_storable_of(values), postgresql.ARRAY(Text))
-
-
-class _CopyCursor(Protocol):
-    """What is used of psycopg's cursor beyond the standard."""
-
-    def execute(self, statement: str) -> object: ...
-
-    def copy(self, statement: str) -> AbstractContextManager["_Copy"]: ...
-
-    def close(self) -> None: ...
-
-
-class _Copy(Protocol):
-    def write_row(self, row: Sequence[Any]) -> None: ...
-
-
-def _incoming(table: Table) -> TableClause:
-    """The temporary table, one a connection, that rows for `table` pass through."""
-    return table_clause(f"incoming_{table.name}", *(plain_column(c.name) for c in table.columns))
-
-
-def _copy(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
-    """Fill the temporary table anew."""
-    name = _incoming(table).name
-    cursor = cast("_CopyCursor", connection.connection.cursor())
-    try:
-        cursor.execute(
-            f"CREATE TEMPORARY TABLE IF NOT EXISTS {name} (LIKE {table.name}) ON COMMIT DELETE ROWS"
-        )
-        cursor.execute(f"DELETE FROM {name}")  # noqa: S608 - a name of our own
-        with cursor.copy(f"COPY {name} FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(_storable(row))
-    finally:
-        cursor.close()
-
-
-def _storable(row: Row) -> Row:
-    """PostgreSQL's text cannot hold NUL, which a worker's error message may."""
-    if not any(type(value) is str and "\0" in value for value in row):
-        return row
-    return [value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row]

@@ -95,7 +95,8 @@ def _postgresql(url: URL, schema: str | None) -> Engine:
 
 
 def _sqlite(url: URL) -> Engine:
-    engine = create_engine(url, pool_size=50, connect_args={"check_same_thread": False})
+    arguments = {"check_same_thread": False, "cached_statements": 512}
+    engine = create_engine(url, pool_size=50, connect_args=arguments)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: DBAPIConnection, _record: object) -> None:
