@@ -27,7 +27,7 @@ def stored_memory_ratio(stage: Stage) -> Iterator[Measurement]:
         [mib / median(low) for mib in high],
         due_per_s=rate,
         stored=[few, many],
-        pss_mib=[round(median(low), 1), round(median(high), 1)],
+        pss_mib=_medians(low, high),
     )
 
 
@@ -38,14 +38,14 @@ def memory_growth(stage: Stage) -> Iterator[Measurement]:
     with (
         stage.installation() as installation,
         installation.scheduler() as scheduler,
-        installation.worker(),
+        installation.worker() as worker,
     ):
         Seeding(installation).put(intervals("due", clock.now_ms(), number, rate), number)
         time.sleep(stage.size.seconds(30))
-        start = _samples(scheduler)
+        start, worker_start = _samples(scheduler), _samples(worker)
         stage.tell(f"  {median(start):.0f} MiB at the start, {seconds} s to go")
         time.sleep(seconds)
-        end = _samples(scheduler)
+        end, worker_end = _samples(scheduler), _samples(worker)
         fired = scheduler.metric('tocsin_occurrences_total{result="emitted"}')
     yield median_of(
         "memory_growth",
@@ -54,7 +54,8 @@ def memory_growth(stage: Stage) -> Iterator[Measurement]:
         due_per_s=rate,
         fired=int(fired),
         seconds=seconds,
-        pss_mib=[round(median(start), 1), round(median(end), 1)],
+        pss_mib=_medians(start, end),
+        worker_pss_mib=_medians(worker_start, worker_end),
     )
 
 
@@ -79,10 +80,14 @@ def _memory_with(stage: Stage, stored: int, rate: int) -> list[float]:
             return _samples(scheduler)
 
 
-def _samples(scheduler: Service) -> list[float]:
+def _medians(*samples: list[float]) -> list[float]:
+    return [round(median(each), 1) for each in samples]
+
+
+def _samples(service: Service) -> list[float]:
     found = []
     for _ in range(SAMPLES):
-        found.append(scheduler.pss_mib())
+        found.append(service.pss_mib())
         time.sleep(_APART_S)
     return found
 
