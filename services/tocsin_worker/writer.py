@@ -53,6 +53,7 @@ class LogWriter:
         self._idle_polls = 0
         self._settled = asyncio.Event()
         self._settled.set()
+        self._owed = 0
         self.outstanding = 0
 
     def write(
@@ -67,15 +68,17 @@ class LogWriter:
         """`heard` is called on the loop once the record is in the log. Without `repeat` it is
         written once, and never heard if that fails."""
         self._expect()
+        self._owed += repeat
         self._produce(_Record(topic, key, value, heard, repeat, self._reported))
 
     async def settle(self, timeout_ms: int) -> bool:
-        """Wait until everything written has been heard; False if time was up before."""
+        """Wait until everything written has been heard; False if time was up before, and something
+        that is repeated until it is heard was not."""
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 await self._settled.wait()
         except TimeoutError:
-            return False
+            return self._owed == 0
         return True
 
     def _produce(self, record: "_Record") -> None:
@@ -88,6 +91,7 @@ class LogWriter:
 
     def _reported(self, record: "_Record", report: Delivered | BrokerError) -> None:
         if not isinstance(report, BrokerError):
+            self._owed -= record.repeat
             self._done(record.heard)
         elif not isinstance(report, Retry | OutcomeUnknown):
             self._failed(report)

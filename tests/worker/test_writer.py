@@ -79,6 +79,15 @@ def test_without_a_report_nothing_is_settled() -> None:
     assert with_writer(Producer(), does) == ["settled: False"]
 
 
+def test_a_record_that_is_written_once_need_not_be_heard_for_all_to_be_settled() -> None:
+    """Nobody misses the report of a worker that has gone."""
+
+    def does(writer: LogWriter, timers: ManualTimers, events: list[str]) -> None:
+        writer.write("t", b"k", b"v", repeat=False)
+
+    assert with_writer(Producer(), does) == ["settled: True"]
+
+
 def test_a_record_that_may_or_may_not_be_in_the_log_is_written_again() -> None:
     producer = Producer(OutcomeUnknown("timed out"), BrokerUnreachable("gone"), DELIVERED)
 
