@@ -84,7 +84,8 @@ def format_reading(reading_ms: int) -> str:
     past = days + EPOCH_ORDINAL > date.max.toordinal()
     day = date.fromordinal(days + EPOCH_ORDINAL - (146_097 if past else 0))
     year = day.year + (400 if past else 0)
-    text = f"{year:04}-{day:%m-%d}T{time // 3600:02}:{time // 60 % 60:02}:{time % 60:02}"
+    text = f"{year:04}-{day.month:02}-{day.day:02}"
+    text += f"T{time // 3600:02}:{time // 60 % 60:02}:{time % 60:02}"
     return f"{text}.{milliseconds:03}" if milliseconds else text
 
 
