@@ -10,7 +10,7 @@ from tocsin.model.keys import JobKey
 from tocsin.wire.codec import JOB
 from tocsin_gateway.projection.database import Database, listing
 from tocsin_gateway.projection.facts import JobFact
-from tocsin_gateway.projection.job_words import search_text, store_words
+from tocsin_gateway.projection.job_words import search_text, store_words, words_of_job
 from tocsin_gateway.projection.tables import job_tags, job_words, jobs, verdicts
 
 
@@ -104,7 +104,11 @@ def _store(
     before: Mapping[JobKey, Job | None],
 ) -> None:
     """before: the jobs that there were."""
-    rows = [_row(key, partition, held) for key, (partition, held) in changed.items()]
+    words = {key: words_of_job(held.job) for key, (_, held) in changed.items()}
+    rows = [
+        _row(key, partition, held, search_text(words[key]))
+        for key, (partition, held) in changed.items()
+    ]
     database.upsert(connection, jobs, rows)
     tagged = {key for key in changed if (job := before.get(key)) is not None and job.tags}
     if tagged:
@@ -117,13 +121,12 @@ def _store(
         for name, value in held.job.tags.items()
     ]
     database.upsert(connection, job_tags, tags)
-    after = {key: held.job for key, (_, held) in changed.items()}
-    store_words(database, connection, before, after)
+    store_words(database, connection, before, words)
 
 
-def _row(key: JobKey, partition: int, held: Held) -> tuple[object, ...]:
+def _row(key: JobKey, partition: int, held: Held, search: str) -> tuple[object, ...]:
     job = held.job
     stored = (partition, held.revision, held.timestamp, held.created_revision, held.created_time)
     if job is None:
         return (*key, *stored, None, None, None, None, None)
-    return (*key, *stored, JOB.encode(job), job.status, job.owner, job.pool, search_text(job))
+    return (*key, *stored, JOB.encode(job), job.status, job.owner, job.pool, search)

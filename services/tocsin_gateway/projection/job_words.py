@@ -37,9 +37,9 @@ def words_of_job(job: Job | None) -> list[str]:
     return words_of(" ".join(filter(None, (job.job_id, job.owner, job.description))))
 
 
-def search_text(job: Job) -> str:
-    """All its words, each behind a space."""
-    return "".join(f" {word}" for word in words_of_job(job))
+def search_text(words: Iterable[str]) -> str:
+    """All of them, each behind a space."""
+    return "".join(f" {word}" for word in words)
 
 
 def matches(text: str) -> list[ColumnElement[bool]]:
@@ -67,13 +67,13 @@ def store_words(
     database: Database,
     connection: Connection,
     before: Mapping[JobKey, Job | None],
-    after: Mapping[JobKey, Job | None],
+    words: Mapping[JobKey, Iterable[str]],
 ) -> None:
-    """The jobs in `after` have become these."""
+    """The jobs in `words` have these now."""
     gone: dict[str, list[tuple[str, str]]] = defaultdict(list)
     new: list[tuple[str, str, str]] = []
-    for key, job in after.items():
-        had, has = set(words_of_job(before.get(key))), set(words_of_job(job))
+    for key, found in words.items():
+        had, has = set(words_of_job(before.get(key))), set(found)
         if had - has:
             gone[key.tenant] += ((word, key.job_id) for word in had - has)
         new += ((key.tenant, word, key.job_id) for word in has - had)

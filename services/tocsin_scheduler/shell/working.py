@@ -94,8 +94,7 @@ class Working:
         live = None if error.partition is None else self._tenures.owned.get(error.partition)
         LOG.error("%s", error, extra={"action": "rebuild"})
         if live is not None:
-            live.store.delete()
-            self._start_over(live)
+            self._begin_anew(live)
 
     def _apply(self, records: Iterable[Record], now: int, budget: Budget) -> None:
         routes = self._sources.routes
@@ -207,6 +206,10 @@ class Working:
 
     def _damaged(self, live: Live, error: StoreDamaged) -> None:
         LOG.error("%s", error, extra={"action": "store_damaged", "partition": live.number})
+        self._begin_anew(live)
+
+    def _begin_anew(self, live: Live) -> None:
+        """From the log alone."""
         live.store.delete()
         self._start_over(live)
 
