@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from tocsin_cli.moving_in.go_cron import translate
 from tocsin_cli.moving_in.imports import Collector, Definition, Import, UnreadableFile
 
 Node = Mapping[str, Any]
@@ -28,18 +29,14 @@ _CRON_JOB = frozenset(
     }
 )
 _JOB = frozenset({"template", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"})
-_POD = frozenset(
-    {
-        "containers",
-        "restartPolicy",
-        "serviceAccountName",
-        "serviceAccount",
-        "dnsPolicy",
-        "schedulerName",
-        "terminationGracePeriodSeconds",
-        "securityContext",
-    }
-)
+_POD = frozenset({"containers", "restartPolicy", "serviceAccountName", "serviceAccount"})
+_POD_DEFAULTS: Node = {
+    "dnsPolicy": "ClusterFirst",
+    "schedulerName": "default-scheduler",
+    "terminationGracePeriodSeconds": 30,
+    "securityContext": {},
+}
+"""What the cluster itself writes into every pod that says nothing."""
 _CONTAINER = frozenset(
     {
         "name",
@@ -54,6 +51,7 @@ _CONTAINER = frozenset(
         "terminationMessagePolicy",
     }
 )
+_LIMITS = frozenset({"memory", "cpu"})
 _PULL = {"Always": "always", "IfNotPresent": "missing", "Never": "never"}
 
 
@@ -76,7 +74,7 @@ def _cron_jobs(documents: Iterator[object]) -> Iterator[Node]:
         if not isinstance(document, Mapping):
             continue
         if str(document.get("kind", "")).endswith("List"):
-            yield from _cron_jobs(iter(document.get("items") or ()))
+            yield from _cron_jobs(iter(_nodes(document, "items")))
         elif document.get("kind") == "CronJob":
             yield document
 
@@ -91,17 +89,21 @@ class _CronJob:
         self._namespace = metadata.get("namespace")
         self._where = f"CronJob {self._namespace or 'default'}/{self._name}"
         self._spec = _node(node, "spec")
-        self._job = _node(_node(self._spec, "jobTemplate"), "spec")
-        self._pod = _node(_node(self._job, "template"), "spec")
+        self._job_template = _node(self._spec, "jobTemplate")
+        self._job = _node(self._job_template, "spec")
+        self._pod_template = _node(self._job, "template")
+        self._pod = _node(self._pod_template, "spec")
 
     def read(self) -> None:
-        containers = [each for each in self._pod.get("containers") or () if _is_node(each)]
+        containers = _nodes(self._pod, "containers")
         if not containers:
             self._found.lose(self._where, "it has no container")
             return
         self._note_rest("", self._spec, _CRON_JOB)
         self._note_rest("jobTemplate.spec.", self._job, _JOB)
-        self._note_rest("pod ", self._pod, _POD)
+        self._note_rest("pod ", self._pod, _POD | self._defaults())
+        self._note_metadata("jobTemplate", self._job_template)
+        self._note_metadata("pod", self._pod_template)
         for other in containers[1:]:
             self._found.note(self._where, f"container {other.get('name')}: a run has one container")
         self._found.add(
@@ -117,7 +119,7 @@ class _CronJob:
                     "policy": "latest",
                     "window": self._seconds(self._spec, "startingDeadlineSeconds"),
                 },
-                "status": "paused" if self._spec.get("suspend") else "active",
+                "status": "paused" if self._spec.get("suspend") else None,
             },
         )
 
@@ -125,20 +127,26 @@ class _CronJob:
         expression, zone = str(self._spec.get("schedule", "")), self._spec.get("timeZone")
         if embedded := _ZONE.fullmatch(expression):
             zone, expression = embedded[1], embedded[2]
+        schedule = translate(expression)
+        if "every" in schedule:
+            return schedule
         if zone is None:
             self._found.note(self._where, "no timeZone: the controller's was meant, here it is UTC")
-        return {"cron": expression, "timezone": zone or "UTC"}
+        return {**schedule, "timezone": zone or "UTC"}
 
     def _handler(self, container: Node) -> Definition:
         self._note_rest("container ", container, _CONTAINER)
-        limits = _node(_node(container, "resources"), "limits")
+        resources = _node(container, "resources")
+        self._note_rest("container resources.", resources, frozenset({"limits"}))
+        environment, secrets = self._environment(container)
         fields: Definition = {
             "image": container.get("image"),
             "command": container.get("command"),
             "args": container.get("args"),
             "working_directory": container.get("workingDir"),
-            "env": self._environment(container),
-            "limits": self._limits(limits),
+            "env": environment,
+            "secret_env": secrets,
+            "limits": self._limits(_node(resources, "limits")),
             "pull": _PULL.get(str(container.get("imagePullPolicy"))),
             "namespace": self._namespace,
             "service_account": self._pod.get("serviceAccountName"),
@@ -146,19 +154,24 @@ class _CronJob:
         given = {name: value for name, value in fields.items() if value not in (None, {})}
         return {"type": "kubernetes", **given}
 
-    def _environment(self, container: Node) -> dict[str, str]:
-        found = {}
-        for variable in filter(_is_node, container.get("env") or ()):
+    def _environment(self, container: Node) -> tuple[dict[str, str], dict[str, str]]:
+        """The variables with their values, and those that are a key of a secret."""
+        values, secrets = dict[str, str](), dict[str, str]()
+        for variable in _nodes(container, "env"):
             name = str(variable.get("name"))
-            if "value" in variable:
-                found[name] = str(variable["value"])
-            elif "valueFrom" in variable:
-                what = f"env {name}: valueFrom; give its value, or secret://NAME"
+            secret = _node(_node(variable, "valueFrom"), "secretKeyRef")
+            if "valueFrom" not in variable:
+                values[name] = str(variable.get("value") or "")
+            elif secret and not secret.get("optional"):
+                secrets[name] = f"{secret.get('name')}/{secret.get('key')}"
+            else:
+                what = f"env {name}: valueFrom; give its value, or secret_env NAME/KEY"
                 self._found.note(self._where, what)
-        return found
+        return values, secrets
 
     def _limits(self, limits: Node) -> Definition:
         """Memory as it is; `500m` of a processor is half of it."""
+        self._note_rest("container resources.limits.", limits, _LIMITS)
         found: Definition = {}
         if memory := limits.get("memory"):
             found["memory"] = str(memory)
@@ -174,8 +187,20 @@ class _CronJob:
         value = node.get(name)
         return value if isinstance(value, int) and value > 0 else None
 
+    def _defaults(self) -> frozenset[str]:
+        return frozenset(
+            name for name, default in _POD_DEFAULTS.items() if self._pod.get(name) == default
+        )
+
+    def _note_metadata(self, whose: str, template: Node) -> None:
+        """Labels and annotations, by which policies and other controllers know a pod."""
+        metadata = _node(template, "metadata")
+        for name in ("labels", "annotations"):
+            if metadata.get(name):
+                self._found.note(self._where, f"{whose} {name}")
+
     def _note_rest(self, prefix: str, node: Node, known: frozenset[str]) -> None:
-        for name in sorted(node.keys() - known):
+        for name in sorted(node.keys() - known, key=str):
             self._found.note(self._where, f"{prefix}{name}")
 
 
@@ -188,8 +213,9 @@ def _processors(quantity: str) -> object:
         return quantity
 
 
-def _is_node(value: object) -> bool:
-    return isinstance(value, Mapping)
+def _nodes(parent: Node, name: str) -> list[Node]:
+    child = parent.get(name)
+    return [each for each in child if isinstance(each, Mapping)] if isinstance(child, list) else []
 
 
 def _node(parent: Node, name: str) -> Node:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tocsin_cli.moving_in.imports import Import, UnreadableFile
 from tocsin_cli.moving_in.kubernetes import import_kubernetes
@@ -89,11 +91,42 @@ def test_a_zone_inside_the_expression_is_taken_out() -> None:
     assert job["schedule"] == {"cron": "0 7 * * *", "timezone": "Asia/Tokyo"}
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("0 7 */2 * 1", "0 7 1-31/2 * 1"),
+        ("0 7 1 * */2", "0 7 1 * 0-6/2"),
+        ("0 7 1,?/10 * FRI", "0 7 1,1-31/10 * FRI"),
+        ("0 7 */2 * *", "0 7 */2 * *"),
+        ("0 7 */1 * 1", "0 7 */1 * 1"),
+        ("*/5 */2 ? * 1", "*/5 */2 ? * 1"),
+    ],
+)
+def test_one_of_two_restricted_day_fields_is_enough(theirs: str, ours: str) -> None:
+    """robfig/cron, which Kubernetes uses: only `*` and `?` leave the choice to the other field."""
+    (job,) = imported({"schedule": theirs}).jobs
+
+    assert job["schedule"] == {"cron": ours, "timezone": "Europe/Berlin"}
+
+
+def test_a_duration_after_every_is_an_interval() -> None:
+    (job,) = imported({"schedule": "@every 1h30m", "timeZone": None}).jobs
+
+    assert job["schedule"] == {"every": "PT1H30M"}
+    assert imported({"schedule": "@every 500ms"}).notices[-1].lost
+    assert imported({"schedule": "@every 0s"}).notices[-1].lost
+
+
 def test_environment_and_resources_stay() -> None:
     container = {
         "name": "main",
         "image": "x",
-        "env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"secretKeyRef": {}}}],
+        "env": [
+            {"name": "A", "value": "1"},
+            {"name": "EMPTY"},
+            {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "C", "valueFrom": {"secretKeyRef": {"name": "db", "key": "password"}}},
+        ],
         "resources": {"limits": {"memory": "512Mi", "cpu": "250m"}},
     }
     found = imported(pod={"containers": [container], "serviceAccountName": "runner"})
@@ -101,13 +134,14 @@ def test_environment_and_resources_stay() -> None:
     assert found.jobs[0]["handler"] == {
         "type": "kubernetes",
         "image": "x",
-        "env": {"A": "1"},
+        "env": {"A": "1", "EMPTY": ""},
+        "secret_env": {"C": "db/password"},
         "limits": {"memory": "512Mi", "cpus": 0.25},
         "namespace": "billing",
         "service_account": "runner",
     }
     assert [notice.what for notice in found.notices] == [
-        "env B: valueFrom; give its value, or secret://NAME"
+        "env B: valueFrom; give its value, or secret_env NAME/KEY"
     ]
 
 
@@ -125,6 +159,67 @@ def test_what_does_not_carry_over_is_told_by_name() -> None:
         "no timeZone: the controller's was meant, here it is UTC",
         "container volumeMounts",
     ]
+
+
+def test_what_the_cluster_adds_is_not_told_and_what_people_set_is() -> None:
+    added = {
+        "dnsPolicy": "ClusterFirst",
+        "schedulerName": "default-scheduler",
+        "terminationGracePeriodSeconds": 30,
+        "securityContext": {},
+    }
+    container = {
+        "name": "main",
+        "image": "x",
+        "resources": {"requests": {"cpu": 1}, "limits": {"memory": "1Gi", "nvidia.com/gpu": 1}},
+    }
+    chosen = {
+        "dnsPolicy": "None",
+        "terminationGracePeriodSeconds": 300,
+        "securityContext": {"runAsUser": 1000},
+        "containers": [container],
+    }
+
+    assert imported(pod=added).notices == []
+    assert [notice.what for notice in imported(pod=chosen).notices] == [
+        "pod dnsPolicy",
+        "pod securityContext",
+        "pod terminationGracePeriodSeconds",
+        "container resources.requests",
+        "container resources.limits.nvidia.com/gpu",
+    ]
+
+
+def test_labels_of_the_pod_are_told() -> None:
+    document = yaml.safe_load(yaml.safe_dump(REPORT))
+    template = document["spec"]["jobTemplate"]["spec"]["template"]
+    template["metadata"] = {"labels": {"app": "x"}, "creationTimestamp": None}
+    document["spec"]["jobTemplate"]["metadata"] = {"annotations": {"a": "b"}}
+    found = import_kubernetes(yaml.safe_dump(document))
+
+    assert [notice.what for notice in found.notices] == ["jobTemplate annotations", "pod labels"]
+
+
+ODD: list[Any] = [None, 5, True, "x", [], [None], {}, {1: 2, "a": 3}, 1.5, float("nan"), 10**30]
+
+
+@given(st.data())
+def test_whatever_stands_somewhere_it_is_told_or_valid(data: st.DataObject) -> None:
+    document = yaml.safe_load(yaml.safe_dump(REPORT))
+    node = document
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        key = data.draw(st.sampled_from(keys))
+        if not node[key] or not isinstance(node[key], dict | list) or data.draw(st.booleans()):
+            break
+        node = node[key]
+    node[key] = data.draw(st.sampled_from(ODD))
+    try:
+        found = import_kubernetes(yaml.safe_dump(document))
+    except UnreadableFile:
+        return
+
+    assert found.jobs or any(notice.lost for notice in found.notices)
 
 
 def test_lists_and_several_documents_are_read() -> None:
