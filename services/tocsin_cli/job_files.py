@@ -1,7 +1,7 @@
 """Job definitions as people write them: in files, and as options of `tocsin job put`."""
 
-import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -10,28 +10,31 @@ import yaml
 
 from tocsin import clock
 from tocsin.durations import parse_typed_duration_ms
+from tocsin.model.strict_json import JsonValue, loads
 from tocsin.timetable.instants import format_instant
 from tocsin_cli.failures import INVALID, CommandFailed
+from tocsin_cli.strict_yaml import load_all
 
 Definition = dict[str, object]
 
 STDIN = "-"
 
+_BYTE_ORDER_MARK = "\ufeff"
 _NESTED = ("retry", "catch_up", "tags")
 
 
 def read_definitions(file: str) -> list[Definition]:
-    """The job of a JSON or YAML file, or its list of jobs; `-` is standard input. Raises
-    CommandFailed."""
+    """The jobs of a JSON or YAML file, each document one job or a list of them; `-` is standard
+    input. Raises CommandFailed."""
     text = read_text(file)
     try:
-        found = json.loads(text) if file.endswith(".json") else yaml.safe_load(text)
+        found = [_json(text)] if file.endswith(".json") else load_all(text)
     except (ValueError, yaml.YAMLError) as error:
         _refuse(f"{file}: {error}")
-    jobs = found if isinstance(found, list) else [found]
-    for job in jobs:
-        if not isinstance(job, dict):
-            _refuse(f"{file}: write a job as an object, or a list of such")
+    parts = [job for part in found for job in (part if isinstance(part, list) else [part])]
+    jobs = [job for job in parts if isinstance(job, dict)]
+    if not found or len(jobs) < len(parts):
+        _refuse(f"{file}: write a job as an object, or a list of such")
     return jobs
 
 
@@ -45,7 +48,8 @@ class _WithoutAnchors(yaml.SafeDumper):
 def read_text(file: str) -> str:
     """The text of a file; `-` is standard input. Raises CommandFailed."""
     try:
-        return sys.stdin.read() if file == STDIN else Path(file).read_text("utf-8")
+        text = sys.stdin.read() if file == STDIN else Path(file).read_text("utf-8")
+        return text.removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError:
         _refuse(f"{file}: not text in UTF-8")
     except OSError as error:
@@ -77,14 +81,16 @@ def named(
     jobs: Sequence[Definition], job_id: str | None, options: Definition
 ) -> list[tuple[str, Definition]]:
     """Each job with its id: `job_id`, or the one that stands in it. `options` win over its fields,
-    and inside retry, catch_up and tags name by name."""
+    and inside retry, catch_up and tags name by name. Raises CommandFailed."""
     if job_id is not None and len(jobs) != 1:
         _refuse(f"JOB_ID names one job, the file has {len(jobs)}: leave it out")
     merged = [_merge(job, options) for job in jobs]
     ids = [job_id or job.get("job_id") for job in merged]
     if not all(isinstance(each, str) for each in ids):
         _refuse("say which job it is: give JOB_ID, or job_id in the file")
-    return [(str(each), job) for each, job in zip(ids, merged, strict=True)]
+    if twice := [each for each, number in Counter(ids).items() if number > 1]:
+        _refuse(f"{twice[0]} stands in the file {ids.count(twice[0])} times: keep one")
+    return [(str(each), _checked(str(each), job)) for each, job in zip(ids, merged, strict=True)]
 
 
 def schedule_of(
@@ -142,7 +148,7 @@ def nested(
 def payload_of(text: str, option: str = "--payload") -> object:
     """JSON, or the JSON of the file after `@`. Raises CommandFailed."""
     try:
-        return json.loads(text_or_file(text))
+        return _json(text_or_file(text))
     except ValueError as error:
         _refuse(f"{option}: {error}; write JSON such as '{{\"a\": 1}}' or '\"text\"', or @FILE")
 
@@ -150,6 +156,20 @@ def payload_of(text: str, option: str = "--payload") -> object:
 def given(**fields: object) -> Definition:
     """The fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _json(text: str) -> JsonValue:
+    """Raises ValueError, also for bytes of an argument that are not UTF-8."""
+    return loads(text.encode("utf-8", "surrogateescape"))
+
+
+def _checked(job_id: str, job: Definition) -> Definition:
+    from tocsin.client.definitions import NotJson, to_object
+
+    try:
+        return dict(to_object(job))
+    except NotJson as error:
+        _refuse(f"{job_id}: {error}")
 
 
 def _merge(job: Definition, options: Definition) -> Definition:

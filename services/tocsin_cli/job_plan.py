@@ -111,14 +111,14 @@ def _change(tocsin: Client, job_id: str, definition: Definition) -> Change:
     except NotFound:
         stored = None
     would_be = tocsin.put(job_id, definition, dry_run=True)
-    diff = _diff(job_id, _shown(stored), _shown(would_be))
+    diff = _diff(job_id, _shown(stored, definition), _shown(would_be, definition))
     if stored is None:
         return Change(job_id, "create", definition, None, diff)
     return Change(job_id, "update" if diff else "keep", definition, stored.revision, diff)
 
 
 def _deletion(job: Job) -> Change:
-    return Change(job.job_id, "delete", None, job.revision, _diff(job.job_id, _shown(job), ""))
+    return Change(job.job_id, "delete", None, job.revision, _diff(job.job_id, _shown(job, {}), ""))
 
 
 def _check_tags(wanted: Sequence[tuple[str, Definition]], name: str, value: str) -> None:
@@ -132,11 +132,12 @@ def _check_tags(wanted: Sequence[tuple[str, Definition]], name: str, value: str)
             )
 
 
-def _shown(job: Job | None) -> str:
+def _shown(job: Job | None, wanted: Definition) -> str:
+    """Its definition; without its status where the file leaves that alone."""
     if job is None:
         return ""
     document: JsonObject = job.definition()
-    for name in ("status", "status_note"):
+    for name in {"status", "status_note"} - wanted.keys():
         document.pop(name, None)
     return yaml.safe_dump(document, sort_keys=True, allow_unicode=True)
 

@@ -64,6 +64,71 @@ def test_a_pause_is_no_difference(tocsin: Tocsin, file: Path) -> None:
     assert listed(tocsin, "--status", "paused") == ["a"]
 
 
+def test_a_status_that_the_file_names_is_a_difference(tocsin: Tocsin, file: Path) -> None:
+    file.write_text(JOBS.replace("job_id: a", "job_id: a\n  status: paused"))
+
+    assert put(tocsin, "--diff") == {"a": "create", "b": "create"}
+    assert listed(tocsin, "--status", "paused") == ["a"]
+    tocsin("job", "resume", "a")
+    assert put(tocsin, "--diff") == {"a": "update", "b": "keep"}
+    assert listed(tocsin, "--status", "paused") == ["a"]
+    file.write_text(JOBS.replace("job_id: a", "job_id: a\n  status: active"))
+    assert put(tocsin, "--diff") == {"a": "update", "b": "keep"}
+    assert listed(tocsin, "--status", "paused") == []
+
+
+def test_dates_of_yaml_are_the_text_that_stands_there(tocsin: Tocsin, file: Path) -> None:
+    file.write_text(
+        "job_id: a\nschedule: {at: 2030-06-01T09:00:00Z}\nhandler: {type: noop}\n"
+        "payload: {day: 2026-01-01, at: 2026-01-01 09:00:00}\n"
+    )
+    tocsin("job", "put", "-f", "jobs.yaml")
+    job = tocsin("job", "get", "a", "--output", "json").json
+
+    assert job["schedule"]["at"] == "2030-06-01T09:00:00Z"
+    assert job["payload"] == {"day": "2026-01-01", "at": "2026-01-01 09:00:00"}
+
+
+def test_every_document_of_a_file_is_read(tocsin: Tocsin, file: Path) -> None:
+    first, second = JOBS.split("- job_id: b")
+    file.write_text(f"\ufeff{first}---\n- job_id: b{second}---\n")
+
+    assert put(tocsin, "--diff") == {"a": "create", "b": "create"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "write a job as an object"),
+        ("5", "write a job as an object"),
+        ("- 5", "write a job as an object"),
+        (JOBS.replace("job_id: b", "job_id: a"), "a stands in the file 2 times"),
+        ("job_id: a\npool: x\npool: y\n", "'pool' twice in one mapping"),
+        ("job_id: a\npayload: {x: .nan}\n", "a: payload.x: nan is not JSON"),
+        ("job_id: a\npayload: !!binary aGk=\n", "a: payload: bytes is not JSON"),
+        ("job_id: a\npayload: &x [*x]\n", "more than 64 levels"),
+        ('job_id: a\npayload: "\\ud800"\n', "half of a surrogate pair"),
+    ],
+)
+def test_a_file_that_says_no_jobs_is_refused(
+    tocsin: Tocsin, file: Path, text: str, why: str
+) -> None:
+    file.write_text(text)
+    said = tocsin("job", "put", "-f", "jobs.yaml", "--prune", "team=x")
+
+    assert said.code == 2
+    assert why in said.err
+
+
+def test_the_same_mapping_may_be_merged_into_two_jobs(tocsin: Tocsin, file: Path) -> None:
+    file.write_text(
+        "- &common {job_id: a, pool: x, schedule: {every: PT1H}, handler: {type: noop}}\n"
+        "- {<<: *common, job_id: b, pool: y}\n"
+    )
+
+    assert put(tocsin, "--diff") == {"a": "create", "b": "create"}
+
+
 def test_what_is_gone_from_the_file_goes_within_its_tag(tocsin: Tocsin, file: Path) -> None:
     put(tocsin, "--diff")
     tocsin("job", "put", "other", "--every", "1h", "--noop", "--tag", "team=y")

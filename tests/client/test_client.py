@@ -1,9 +1,10 @@
 """The client against a gateway: what people write, and what they get."""
 
+import math
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -101,10 +102,24 @@ def test_wrong_fields_are_told_one_by_one(client: Client) -> None:
     assert caught.value.status == 422
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), b"bytes"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *({1, 2}, object(), b"bytes", date(2026, 1, 1), datetime(2026, 1, 1)),  # noqa: DTZ001
+        *(math.nan, -math.inf, "\ud800", ["\udcff"]),
+    ],
+)
 def test_what_is_not_json_is_told_before_anything_is_sent(client: Client, value: object) -> None:
-    with pytest.raises(TypeError, match="payload"):
+    with pytest.raises(TypeError, match=r"^payload\.x(\.-)?: "):
         client.put("j", schedule=DAILY, handler=NOOP, payload={"x": value})
+
+
+def test_a_value_without_end_is_told(client: Client) -> None:
+    endless: list[object] = []
+    endless.append(endless)
+
+    with pytest.raises(ValueError, match=r"payload.*more than 64 levels"):
+        client.trigger("j", payload=endless)
 
 
 def test_all_pages_are_listed(client: Client) -> None:

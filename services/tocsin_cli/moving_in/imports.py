@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from tocsin.client.definitions import NotJson, to_object
 from tocsin.model.errors import InvalidJob
 from tocsin.model.job_json import parse_job
 from tocsin.model.keys import DEFAULT_TENANT, InvalidKey, job_key
@@ -50,8 +51,8 @@ class Collector:
         fields = {field: value for field, value in definition.items() if value is not None}
         job: Definition = {"job_id": job_id, **fields, "tags": {"imported-from": self._origin}}
         try:
-            parse_job(job, job_key(DEFAULT_TENANT, job_id))
-        except (InvalidJob, InvalidKey) as error:
+            parse_job(to_object(job), job_key(DEFAULT_TENANT, job_id))
+        except (InvalidJob, InvalidKey, NotJson) as error:
             self.lose(where, str(error))
             return
         self._ids.add(job_id)
