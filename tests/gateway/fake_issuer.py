@@ -18,22 +18,27 @@ HOUR_S = 3_600
 
 
 class FakeIssuer(httpx.AsyncBaseTransport):
-    """Serves the discovery document and the keys that it has now; `asked` counts for keys.
+    """Serves the discovery document and the keys that it has now; `discovered` and `asked` count.
 
-    certificates: a status and a document in place of the keys.
+    certificates: a status and a document in place of the keys. hangs: what an answer waits for.
     """
 
     def __init__(self) -> None:
         self.keys: list[RSAKey | ECKey] = [RSAKey.generate_key(2048, {"kid": "one"})]
         self.name = URL
         self.answers = True
-        self.asked = 0
+        self.discovered = self.asked = 0
+        self.hangs: asyncio.Event | None = None
         self.certificates: tuple[int, object] | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        is_discovery = request.url.path.endswith("/.well-known/openid-configuration")
+        self.discovered += is_discovery
+        if self.hangs is not None:
+            await self.hangs.wait()
         if not self.answers:
             raise httpx.ConnectError("refused")
-        if request.url.path.endswith("/.well-known/openid-configuration"):
+        if is_discovery:
             return httpx.Response(200, json={"issuer": self.name, "jwks_uri": f"{URL}/certs"})
         self.asked += 1
         if self.certificates is not None:

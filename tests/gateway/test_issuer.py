@@ -1,5 +1,6 @@
 """Tokens of an OpenID Connect issuer."""
 
+import asyncio
 import hmac
 from base64 import urlsafe_b64encode
 from typing import Any
@@ -200,6 +201,69 @@ def test_an_answer_without_keys_takes_no_known_ones_away(
     world.clock.advance(700_000)
 
     assert world.identify(world.token()).actor == "user:ada"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"kty": "AKP", "alg": "ML-DSA-44", "kid": "post-quantum"},
+        {"kty": "EC", "crv": "BP-256", "x": "AA", "y": "AA"},
+        {"kty": "OKP", "crv": "X448", "x": "AA"},
+        {"kid": "no kind"},
+        "text",
+        5,
+    ],
+)
+def test_a_key_that_is_not_understood_takes_no_other_away(world: World, odd: Any) -> None:
+    (key,) = world.fake.keys
+    world.fake.certificates = (200, {"keys": [odd, key.as_dict(private=False)]})
+
+    assert world.identify(world.token()).actor == "user:ada"
+
+
+def test_an_issuer_that_is_away_is_asked_once_a_second(world: World) -> None:
+    world.fake.answers = False
+    for _ in range(3):
+        with pytest.raises(IssuerUnavailable):
+            world.identify(world.token())
+    assert world.fake.discovered == 1
+    world.fake.answers = True
+    world.clock.advance(1_000)
+
+    assert world.identify(world.token()).actor == "user:ada"
+
+
+def test_an_issuer_that_hangs_holds_up_one_request(world: World) -> None:
+    """The others go on with the keys that are known."""
+    token = world.token()
+    world.identify(token)
+    world.clock.advance(600_000)
+
+    async def others() -> list[Identity]:
+        world.fake.hangs = asyncio.Event()
+        held = asyncio.create_task(world.issuer.identify(token))
+        await asyncio.sleep(0)
+        async with asyncio.timeout(10):
+            found = [await world.issuer.identify(token) for _ in range(3)]
+        world.fake.hangs.set()
+        return [*found, await held]
+
+    assert {each.actor for each in asyncio.run(others())} == {"user:ada"}
+
+
+@pytest.mark.parametrize("claims", ["[" * 3_000, '{"a":' * 3_000])
+def test_claims_without_end_are_refused(world: World, claims: str) -> None:
+    with pytest.raises(NotAuthenticated):
+        world.identify(world.token_of(claims))
+
+
+def test_what_a_token_says_can_stand_in_an_answer(world: World) -> None:
+    """Half of a surrogate pair in the name of a key is no reason for a 500."""
+    header = urlsafe_b64encode(b'{"alg":"RS256","kid":"\\ud800"}').rstrip(b"=").decode()
+    with pytest.raises(NotAuthenticated) as refused:
+        world.identify(header + "." + world.token().split(".", 1)[1])
+
+    assert str(refused.value).encode()
 
 
 def test_without_keys_nothing_can_be_said(world: World) -> None:

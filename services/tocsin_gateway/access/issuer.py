@@ -1,7 +1,9 @@
 """Tokens of an OpenID Connect issuer (RFC 7519, OpenID Connect Discovery 1.0).
 
 The issuer's keys are fetched from where its discovery document says, kept for ten minutes, and
-fetched again where a token names a key that is not among them, at most every ten seconds.
+fetched again where a token names a key that is not among them, at most every ten seconds. Keys of a
+kind that is not known are left aside (RFC 7517 §5). An issuer that does not answer is asked again
+after a second, and holds up one request at a time.
 """
 
 import asyncio
@@ -11,7 +13,7 @@ from collections.abc import Mapping
 import httpx
 from joserfc import jwt
 from joserfc.errors import InvalidKeyIdError, JoseError
-from joserfc.jwk import KeySet
+from joserfc.jwk import JWKRegistry, KeySet
 
 from tocsin.model.access import ROLES, Role
 from tocsin.model.keys import InvalidKey, job_key
@@ -28,6 +30,7 @@ ALL_TENANTS = "*"
 
 _KEPT_MS = 600_000
 _AGAIN_MS = 10_000
+_SILENT_MS = 1_000
 _LEEWAY_S = 30
 _TIMEOUT_S = 5.0
 
@@ -58,7 +61,7 @@ class Issuer:
         self._clock = clock
         self._transport = transport
         self._keys: KeySet | None = None
-        self._fetched = self._tried = -_KEPT_MS
+        self._fetched = self._tried = self._failed = -_KEPT_MS
         self._fetching = asyncio.Lock()
 
     async def identify(self, token: str) -> Identity:
@@ -79,8 +82,8 @@ class Issuer:
             except (InvalidKeyIdError, ValueError):
                 found = jwt.decode(token, await self._newer_keys(keys), ALGORITHMS)
             self._registry().validate(found.claims)
-        except (JoseError, ValueError) as error:
-            raise NotAuthenticated(f"the token is not good: {error}") from None
+        except (JoseError, ValueError, RecursionError) as error:
+            raise NotAuthenticated(f"the token is not good: {_printable(error)}") from None
         return found.claims
 
     def _registry(self) -> jwt.JWTClaimsRegistry:
@@ -117,7 +120,8 @@ class Issuer:
 
     async def _known_keys(self) -> KeySet:
         now = self._clock.monotonic_ms()
-        if self._keys is not None and now - self._fetched < _KEPT_MS:
+        is_fresh = now - self._fetched < _KEPT_MS
+        if self._keys is not None and (is_fresh or self._fetching.locked()):
             return self._keys
         return await self._newer_keys(self._keys)
 
@@ -130,15 +134,21 @@ class Issuer:
                 self._keys is not known or now - self._tried < _AGAIN_MS
             ):
                 return self._keys
-            self._tried = now
-            try:
-                self._keys = await self._fetch()
-                self._fetched = now
-            except (httpx.HTTPError, JoseError, ValueError, KeyError, TypeError) as error:
-                log.warning("no keys of the issuer: %s", error, extra={"action": "issuer_failed"})
-                if self._keys is None:
-                    raise IssuerUnavailable("the issuer of the token does not answer") from error
+            if now - self._failed >= _SILENT_MS:
+                self._tried = now
+                await self._renew()
+            if self._keys is None:
+                raise IssuerUnavailable("the issuer of the token does not answer")
             return self._keys
+
+    async def _renew(self) -> None:
+        """Keep the keys that there are where the issuer gives none."""
+        try:
+            self._keys = await self._fetch()
+            self._fetched = self._tried
+        except (httpx.HTTPError, JoseError, ValueError, KeyError, TypeError) as error:
+            log.warning("no keys of the issuer: %s", error, extra={"action": "issuer_failed"})
+            self._failed = self._clock.monotonic_ms()
 
     async def _fetch(self) -> KeySet:
         async with httpx.AsyncClient(
@@ -149,7 +159,22 @@ class Issuer:
             if discovered["issuer"] != self._options.url:
                 raise ValueError(f"the issuer calls itself {discovered['issuer']!r}")
             found = (await http.get(discovered["jwks_uri"])).raise_for_status().json()
-        return KeySet.import_key_set(found)
+        return KeySet.import_key_set({"keys": list(filter(_is_known, found["keys"]))})
+
+
+def _is_known(key: dict[str, str | list[str]]) -> bool:
+    """Whether it is a key of a kind that is known, as far as it is one at all."""
+    try:
+        JWKRegistry.import_key(key)
+    except (JoseError, ValueError, KeyError, TypeError) as error:
+        log.warning("a key of the issuer: %s", error, extra={"action": "issuer_key_ignored"})
+        return False
+    return isinstance(key, dict)
+
+
+def _printable(error: Exception) -> str:
+    """Whatever the token says, the sentence can stand in an answer."""
+    return str(error).encode(errors="backslashreplace").decode()
 
 
 def _subject(claims: Mapping[str, object]) -> str:
