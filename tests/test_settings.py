@@ -194,6 +194,9 @@ def test_secrets_are_shown_neither_by_the_settings_nor_by_an_error() -> None:
     (sentence,) = problems(DATABASE_URL="mysql://root:hunter2@db")
     assert "hunter2" not in sentence
     assert sentence.startswith("TOCSIN_DATABASE_URL: write sqlite:///FILE")
+    assert problems(API_TOKEN="hunter2\n") == [
+        "TOCSIN_API_TOKEN: write a token of printable ASCII characters, without blanks"
+    ]
 
 
 def test_a_service_without_brokers_is_told_what_to_set() -> None:

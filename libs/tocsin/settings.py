@@ -38,6 +38,7 @@ _LABEL = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 _HANDLER = re.compile(r"[a-z][a-z0-9_-]{0,62}", re.ASCII)
 _HOST = re.compile(r"\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+", re.ASCII)
 _HOST_SUFFIX = re.compile(r"\.?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?", re.ASCII)
+_TOKEN = re.compile("[!-~]+", re.ASCII)
 _HTTP_URL = re.compile(r"https?://[^/\s?#@]+(/[^\s?#]*)?")
 _ORIGIN = re.compile(r"https?://[^/\s?#@*]+")
 _DATABASE_URL = re.compile(r"(sqlite|postgresql(\+psycopg)?)://\S*")
@@ -191,6 +192,7 @@ def _handler_slots(text: str) -> dict[str, int]:
 _kafka_name = _matching(_KAFKA_NAME, "1 to 100 of A-Z, a-z, 0-9, '.', '_' and '-'")
 _label = _matching(_LABEL, "1 to 63 of a-z, 0-9 and '-', beginning with a letter or digit")
 _http_url = _matching(_HTTP_URL, "a URL such as https://tocsin.example, without a query")
+_token = _matching(_TOKEN, "a token of printable ASCII characters, without blanks")
 _database_url = _matching(
     _DATABASE_URL, "sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME"
 )
@@ -223,7 +225,7 @@ class Settings(BaseModel):
     """How many rows the gateway keeps of each job, runs that have not ended left aside."""
     gateway_url: Annotated[str, BeforeValidator(_http_url)] = "http://127.0.0.1:8080"
     """Where the command line and the SDK find the gateway."""
-    api_token: SecretStr | None = None
+    api_token: Annotated[SecretStr | None, BeforeValidator(_token)] = None
     """The bearer token that the command line and the SDK send."""
     oidc_issuer: Annotated[str | None, BeforeValidator(_http_url)] = None
     """The OpenID Connect issuer whose tokens the gateway takes too."""

@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 OK, NEGATIVE, INVALID, UNREACHABLE, CONFLICT, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
+_NOT_UTF_8 = "surrogates not allowed"
+"""What Python makes of an argument in another encoding cannot be sent."""
+
 
 class Failure(NamedTuple):
     """What the user reads, and the exit code."""
@@ -27,6 +30,8 @@ def explain(error: Exception) -> Failure | None:
     for kinds, exit_code in _exit_codes():
         if isinstance(error, kinds):
             return Failure(str(error), exit_code)
+    if isinstance(error, UnicodeEncodeError) and error.reason == _NOT_UTF_8:
+        return Failure(f"{error.object[:80]!r} is not text in UTF-8", INVALID)
     if isinstance(error, OSError) and error.filename:
         return Failure(f"{error.filename}: {error.strerror}", NEGATIVE)
     return None

@@ -185,3 +185,28 @@ def test_a_wrong_filter_is_named(tocsin: Tocsin, arguments: tuple[str, ...], tol
     said = tocsin("run", "list", *arguments)
     assert said.code == 2
     assert told in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("job", "get", "a/b"), "job_id 'a/b'"),
+        (("run", "get", "../jobs"), "run_id '../jobs'"),
+        (("job", "list", "--tenant", "a/b"), "--tenant: tenant 'a/b'"),
+        (("job", "list", "--tenant", "\u00fc"), "--tenant: tenant"),
+        (("job", "list", "--owner", "\udcff"), "is not text in UTF-8"),
+        (("job", "list", "--tag", "\udcff"), "is not text in UTF-8"),
+        (("job", "get", "\udcff"), "job_id"),
+        (("job", "pause", "j", "--note", "\udcff"), "is not text in UTF-8"),
+        (("job", "put", "j", "--every", "1h", "--noop", "--description", "\udcff"), "not UTF-8"),
+        (("job", "put", "j", "--every", "1h", "--noop", "--payload", "\udcff"), "not UTF-8"),
+        (("job", "trigger", "j", "--payload", '{"a": NaN}'), "NaN is not JSON"),
+        (("job", "trigger", "j", "--payload", '{"a": 1, "a": 2}'), "'a' twice"),
+        (("run", "complete", "x", "--result", "[NaN]"), "NaN is not JSON"),
+    ],
+)
+def test_what_cannot_be_sent_is_told(tocsin: Tocsin, arguments: tuple[str, ...], told: str) -> None:
+    said = tocsin(*arguments)
+
+    assert said.code == 2
+    assert told in said.err

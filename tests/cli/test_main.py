@@ -55,7 +55,7 @@ def test_a_service_without_brokers_says_what_is_missing(command: str) -> None:
 def test_a_property_that_the_kafka_client_refuses_is_a_wrong_setting(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
-    kafka = {"TOCSIN_BROKERS": NOBODY, "TOCSIN_KAFKA__FOO": "bar"}
+    kafka = {"TOCSIN_BROKERS": NOBODY, "TOCSIN_KAFKA__FOO": "bar", "TOCSIN_LISTEN": "127.0.0.1:0"}
     asked = _process(*arguments, TOCSIN_STATE_DIR=str(tmp_path), **kafka)
     assert asked.returncode == 2
     assert "No such configuration property" in asked.stderr

@@ -122,6 +122,28 @@ def test_a_value_without_end_is_told(client: Client) -> None:
         client.trigger("j", payload=endless)
 
 
+@pytest.mark.parametrize("name", ["", ".", "..", "j/runs", "../v1/jobs", "\udcff"])
+def test_a_name_that_would_lead_elsewhere_is_refused(client: Client, name: str) -> None:
+    """`j/runs` as an id would be the path of the runs of j."""
+    client.put("j", schedule=DAILY, handler=NOOP)
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    for call in (
+        *(client.get, client.put, client.patch, client.delete, client.pause, client.resume),
+        *(client.trigger, client.preview, client.stats, client.backfills),
+        *(client.run, client.cancel, client.redrive, client.complete),
+        *(client.cancel_backfill, client.revoke_token),
+        lambda job_id: client.backfill(job_id, at, at),
+    ):
+        with pytest.raises(Invalid, match="nothing can be named so"):
+            call(name)
+
+
+@pytest.mark.parametrize("token", ["a b", "a\n", "\u00fc"])
+def test_a_token_that_no_header_can_carry_is_refused(token: str) -> None:
+    with pytest.raises(ValueError, match="the token has blanks"):
+        Client(token=token)
+
+
 def test_all_pages_are_listed(client: Client) -> None:
     for number in range(7):
         client.put(f"job-{number}", schedule=DAILY, handler=NOOP, tags={"n": str(number % 2)})

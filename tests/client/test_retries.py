@@ -183,3 +183,22 @@ def test_another_server_at_the_address_is_told(status: int, body: Any) -> None:
     client, _ = client_of([(status, body)])
     with pytest.raises(TocsinError):
         list(client.list())
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("https://tocsin.example", "tocsin.example:443 "),
+        ("http://tocsin.example", "tocsin.example:80 "),
+        ("https://tocsin.example:8443/base", "tocsin.example:8443 "),
+    ],
+)
+def test_who_does_not_answer_is_named_with_the_port(url: str, place: str) -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused")
+
+    with (
+        Client(url, transport=httpx.MockTransport(refuse), retries=0) as client,
+        pytest.raises(Unreachable, match=f"^{place}does not answer"),
+    ):
+        client.get("j")

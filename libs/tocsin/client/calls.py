@@ -6,12 +6,12 @@ Nothing here sends: `Client` and `AsyncClient` have the same methods because bot
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, Generic, TypeVar
-from urllib.parse import quote
 
 import msgspec
 
 from tocsin.client import models
 from tocsin.client.definitions import to_json, to_object
+from tocsin.client.paths import job_path, run_path
 from tocsin.model.jobs import Overlap
 from tocsin.model.runs import RunStatus
 from tocsin.model.strict_json import JsonObject
@@ -79,7 +79,7 @@ def put(
     headers = _condition(if_revision, if_absent=if_absent)
     return Call(
         method="PUT",
-        path=_job(job_id),
+        path=job_path(job_id),
         kind=models.Job,
         query={"dry_run": "true" if dry_run else None},
         body=to_object({**(definition or {}), **fields}),
@@ -105,7 +105,7 @@ def patch(
     headers = _condition(if_revision)
     return Call(
         method="PATCH",
-        path=_job(job_id),
+        path=job_path(job_id),
         kind=models.Job,
         body=to_object({**(changes or {}), **fields}),
         media_type=_MERGE_PATCH,
@@ -116,7 +116,7 @@ def patch(
 
 def get(job_id: str) -> Call[models.Job]:
     """The job; raises `NotFound`."""
-    return Call(method="GET", path=_job(job_id), kind=models.Job)
+    return Call(method="GET", path=job_path(job_id), kind=models.Job)
 
 
 def jobs(
@@ -145,7 +145,7 @@ def delete(job_id: str, *, if_revision: int | None = None) -> Call[Nothing]:
     headers = _condition(if_revision)
     return Call(
         method="DELETE",
-        path=_job(job_id),
+        path=job_path(job_id),
         kind=Nothing,
         headers=headers,
         repeatable=not headers,
@@ -155,12 +155,12 @@ def delete(job_id: str, *, if_revision: int | None = None) -> Call[Nothing]:
 def pause(job_id: str, note: str | None = None) -> Call[models.Job]:
     """No occurrence runs until `resume`; what runs goes on."""
     body: JsonObject = {} if note is None else {"note": note}
-    return Call(method="POST", path=f"{_job(job_id)}/pause", kind=models.Job, body=body)
+    return Call(method="POST", path=f"{job_path(job_id)}/pause", kind=models.Job, body=body)
 
 
 def resume(job_id: str) -> Call[models.Job]:
     """Go on with the next occurrence."""
-    return Call(method="POST", path=f"{_job(job_id)}/resume", kind=models.Job)
+    return Call(method="POST", path=f"{job_path(job_id)}/resume", kind=models.Job)
 
 
 def trigger(
@@ -173,7 +173,7 @@ def trigger(
     body: JsonObject = {} if overlap is None else {"overlap": overlap}
     if payload is not _UNSET:
         body["payload"] = to_json(payload, ("payload",))
-    path = f"{_job(job_id)}/trigger"
+    path = f"{job_path(job_id)}/trigger"
     return Call(method="POST", path=path, kind=models.Run, body=body, repeatable=False)
 
 
@@ -205,24 +205,26 @@ def runs(
 
 def run(run_id: str) -> Call[models.RunDetail]:
     """One run with its attempts and events; raises `NotFound`."""
-    return Call(method="GET", path=_run(run_id), kind=models.RunDetail)
+    return Call(method="GET", path=run_path(run_id), kind=models.RunDetail)
 
 
 def cancel(run_id: str) -> Call[models.Run]:
     """Stop a run; its row as it stands now. Raises `Conflict` where it has ended."""
-    return Call(method="POST", path=f"{_run(run_id)}/cancel", kind=models.Run)
+    return Call(method="POST", path=f"{run_path(run_id)}/cancel", kind=models.Run)
 
 
 def stats(job_id: str | None = None, *, since: datetime | None = None) -> Call[models.Statistics]:
     """What became of the occurrences of a job, or of all, since a time (by default a day ago)."""
-    path = "/v1/stats" if job_id is None else f"{_job(job_id)}/stats"
+    path = "/v1/stats" if job_id is None else f"{job_path(job_id)}/stats"
     query: Query = {"since": _instant(since)}
     return Call(method="GET", path=path, kind=models.Statistics, query=query)
 
 
 def preview(job_id: str, n: int = 5) -> Call[models.Preview]:
     """The next n scheduled times of a job."""
-    return Call(method="GET", path=f"{_job(job_id)}/preview", kind=models.Preview, query={"n": n})
+    return Call(
+        method="GET", path=f"{job_path(job_id)}/preview", kind=models.Preview, query={"n": n}
+    )
 
 
 def preview_schedule(
@@ -233,14 +235,6 @@ def preview_schedule(
     if after is not None:
         body["after"] = to_json(after)
     return Call(method="POST", path="/v1/schedules:preview", kind=models.Preview, body=body)
-
-
-def _job(job_id: str) -> str:
-    return f"/v1/jobs/{quote(job_id, safe='')}"
-
-
-def _run(run_id: str) -> str:
-    return f"/v1/runs/{quote(run_id, safe='')}"
 
 
 def _instant(at: datetime | None) -> str | None:

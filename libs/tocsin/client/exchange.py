@@ -151,7 +151,7 @@ def pause_before(tried: int) -> float:
 def unreachable(request: httpx.Request, error: httpx.TransportError) -> Unreachable:
     """The error for a call without an answer."""
     return Unreachable(
-        f"{request.url.host}:{request.url.port or 80} does not answer: {error}; "
+        f"{_place(request.url)} does not answer: {error}; "
         "is the gateway running? (TOCSIN_GATEWAY_URL)"
     )
 
@@ -159,6 +159,10 @@ def unreachable(request: httpx.Request, error: httpx.TransportError) -> Unreacha
 def lost(request: httpx.Request, error: httpx.TransportError) -> Unreachable:
     """The error for a call without an answer that must not be sent again."""
     return Unreachable(
-        f"{request.url.host}:{request.url.port or 80} gave no answer: {error}; how much of this "
+        f"{_place(request.url)} gave no answer: {error}; how much of this "
         "was done is not known, so it was not tried again: look before you repeat it"
     )
+
+
+def _place(url: httpx.URL) -> str:
+    return f"{url.host}:{url.port or (443 if url.scheme == 'https' else 80)}"

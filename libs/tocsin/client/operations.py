@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, Literal
-from urllib.parse import quote
 
 from tocsin.client import models
 from tocsin.client.calls import Call, Nothing
 from tocsin.client.definitions import to_json, to_object
+from tocsin.client.paths import job_path, run_path, segment
 from tocsin.model.access import Role
 from tocsin.model.jobs import Overlap
 from tocsin.model.strict_json import JsonObject
@@ -26,25 +26,25 @@ def backfill(
     """Run each slot of the job in [start, end), also those that ran before."""
     body: JsonObject = {"from": to_json(start), "to": to_json(end)}
     body |= {} if overlap is None else {"overlap": overlap}
-    path = f"/v1/jobs/{quote(job_id, safe='')}/backfills"
+    path = f"{job_path(job_id)}/backfills"
     return Call(method="POST", path=path, kind=models.Backfill, body=body, repeatable=False)
 
 
 def backfills(job_id: str) -> Call[models.Page[models.Backfill]]:
     """The newest backfills of a job, with their progress."""
-    path = f"/v1/jobs/{quote(job_id, safe='')}/backfills"
+    path = f"{job_path(job_id)}/backfills"
     return Call(method="GET", path=path, kind=models.Page[models.Backfill])
 
 
 def cancel_backfill(backfill_id: str) -> Call[models.Backfill]:
     """Run none of the slots that are left. Raises `Conflict` where it has ended."""
-    path = f"/v1/backfills/{quote(backfill_id, safe='')}/cancel"
+    path = f"/v1/backfills/{segment(backfill_id, 'backfill_id')}/cancel"
     return Call(method="POST", path=path, kind=models.Backfill, repeatable=False)
 
 
 def redrive(run_id: str) -> Call[models.Run]:
     """Run a dead run again; its row. Raises `Conflict` where it is not dead."""
-    path = f"/v1/runs/{quote(run_id, safe='')}/redrive"
+    path = f"{run_path(run_id)}/redrive"
     return Call(method="POST", path=path, kind=models.Run, repeatable=False)
 
 
@@ -64,7 +64,7 @@ def complete(
         body["result"] = to_json(result, ("result",))
     if error is not None:
         body["error"] = {"code": "exception", "message": error, "permanent": permanent}
-    path = f"/v1/runs/{quote(run_id, safe='')}/complete"
+    path = f"{run_path(run_id)}/complete"
     return Call(method="POST", path=path, kind=models.Run, body=body, repeatable=False)
 
 
@@ -129,7 +129,7 @@ def create_token(
 
 def revoke_token(name: str) -> Call[Nothing]:
     """Let a token be good no more. Raises `NotFound`."""
-    return Call(method="DELETE", path=f"/v1/tokens/{quote(name, safe='')}", kind=Nothing)
+    return Call(method="DELETE", path=f"/v1/tokens/{segment(name, 'token')}", kind=Nothing)
 
 
 def _bulk(
