@@ -1,6 +1,7 @@
 """What the API refuses: always a 4xx with problem details, never stored, never a 500."""
 
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import httpx
@@ -147,12 +148,24 @@ def test_what_is_not_json_is_a_bad_request(http: httpx.Client, body: bytes) -> N
 def test_b138_a_name_twice_is_refused(http: httpx.Client) -> None:
     problem = refused(put_raw(http, '{"owner": "a", "owner": "b"}'))
 
-    assert "'owner' twice" in problem["errors"][0]["message"]
+    (error,) = problem["errors"]
+    assert (error["pointer"], error["keyword"]) == ("/owner", "json")
+    assert "'owner' twice" in error["message"]
+
+
+@pytest.mark.parametrize("field", ["owner", "description", "job_id"])
+@pytest.mark.parametrize("blank", ["", "  ", "\u3000"])
+def test_b138_a_blank_name_is_refused(http: httpx.Client, field: str, blank: str) -> None:
+    problem = refused(http.post("/v1/jobs", json=job(**{field: blank})))
+
+    assert [error["pointer"] for error in problem["errors"]] == [f"/{field}"]
 
 
 @pytest.mark.parametrize("depth", [65, 2_000, 200_000])
 def test_b138_deep_nesting_is_refused(http: httpx.Client, depth: int) -> None:
-    refused(put_raw(http, NESTED % ("[" * depth + "]" * depth)))
+    problem = refused(put_raw(http, NESTED % ("[" * depth + "]" * depth)))
+
+    assert problem["errors"][0]["pointer"].startswith("/payload/0/0")
 
 
 def test_b138_an_integer_of_5000_digits_is_refused(http: httpx.Client) -> None:
@@ -168,7 +181,19 @@ def test_b054_a_very_long_expression_is_refused(http: httpx.Client, cron: str) -
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400"])
 def test_b128_a_number_that_json_does_not_have_is_refused(http: httpx.Client, number: str) -> None:
-    refused(put_raw(http, NESTED % f'{{"x": {number}}}'))
+    problem = refused(put_raw(http, NESTED % f'{{"x": {number}}}'))
+
+    assert [error["pointer"] for error in problem["errors"]] == ["/payload/x"]
+
+
+@pytest.mark.parametrize("delay", ["NaN", "1e400", "-Infinity", '"NaN"', '"1e400"', "1.5", "-1"])
+@pytest.mark.parametrize("field", ["jitter", "timeout", "queue_timeout"])
+def test_b128_a_delay_that_is_no_number_is_refused(
+    http: httpx.Client, field: str, delay: str
+) -> None:
+    problem = refused(put_raw(http, NESTED % f'null, "{field}": {delay}'))
+
+    assert [error["pointer"] for error in problem["errors"]] == [f"/{field}"]
 
 
 @pytest.mark.parametrize("text", [r"a\ud800b", r"a\udc00", r"a\u0000b"])
@@ -176,7 +201,9 @@ def test_b128_a_number_that_json_does_not_have_is_refused(http: httpx.Client, nu
 def test_b129_half_a_surrogate_pair_and_nul_are_refused(
     http: httpx.Client, text: str, field: str
 ) -> None:
-    refused(put_raw(http, f'{{"{field}": "{text}"}}'))
+    problem = refused(put_raw(http, f'{{"{field}": "{text}"}}'))
+
+    assert [error["pointer"] for error in problem["errors"]] == [f"/{field}"]
 
 
 @pytest.mark.parametrize(
@@ -196,6 +223,7 @@ def test_b139_a_payload_over_the_limit_is_refused(http: httpx.Client, size: int)
 @pytest.mark.parametrize("size", [1_048_576, 5_000_000])
 def test_b139_a_body_over_the_limit_is_refused(http: httpx.Client, size: int) -> None:
     refused(http.put("/v1/jobs/a", json=job(payload="x" * size)), 413)
+    refused(http.put("/v1/jobs/a", json=job(payload=Random(1).randbytes(size // 2).hex())), 413)
 
 
 @pytest.mark.parametrize(
@@ -207,6 +235,7 @@ def test_b139_a_body_over_the_limit_is_refused(http: httpx.Client, size: int) ->
         ("X A", "x"),
         ("X-A", "a\r\nB: c"),
         ("X-A", "\t\n"),
+        ("X-A", "a\0b"),
     ],
 )
 def test_b136_a_header_that_cannot_be_sent_is_named(

@@ -1,5 +1,6 @@
 """Jobs over the API: what is written is read, and the log decides between writers."""
 
+import json
 from pathlib import Path
 
 import httpx
@@ -329,6 +330,19 @@ def test_a_command_of_another_producer_is_seen(harness: Harness) -> None:
     read = harness.http.get("/v1/jobs/hello").json()
 
     assert (read["status"], read["schedule"]["start"]) == ("active", "2026-01-01T00:00:00Z")
+
+
+@pytest.mark.parametrize("zone", ["Mars/Base", "+05:30", "../../etc/passwd", "UTC\n"])
+def test_b131_a_bad_zone_of_another_producer_breaks_no_list(harness: Harness, zone: str) -> None:
+    before = [harness.http.put(f"/v1/jobs/{name}", json=job()).json() for name in ("a", "c")]
+    bad = job(schedule={"cron": "0 7 * * *", "timezone": zone})
+    for name in (b"default/a", b"default/b"):
+        harness.cluster.producer().produce(harness.topics.jobs, name, json.dumps(bad).encode())
+    harness.settle()
+
+    assert harness.http.get("/v1/jobs").json()["items"] == before
+    assert harness.http.get("/v1/jobs/b").status_code == 404
+    assert harness.http.get("/v1/jobs/a/preview").status_code == 200
 
 
 def test_a_void_command_of_another_producer_changes_nothing(harness: Harness) -> None:

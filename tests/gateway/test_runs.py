@@ -121,6 +121,17 @@ def test_b082_a_late_success_ends_the_run_and_a_late_failure_changes_nothing(
     assert (succeeded["status"], succeeded["attempt"]) == ("succeeded", 1)
 
 
+def test_b169_no_run_of_a_lost_worker_is_shown_as_running(harness: Harness, run: Run) -> None:
+    harness.scheduler.emit(run)
+    harness.scheduler.report(run, "started")
+    harness.scheduler.tell(event(run, "lease_expired"))
+    harness.scheduler.tell(event(run, "dead"))
+    harness.settle()
+
+    assert harness.http.get("/v1/runs?status=running").json()["items"] == []
+    assert [each["status"] for each in harness.http.get("/v1/runs").json()["items"]] == ["dead"]
+
+
 def test_what_a_second_claimant_says_is_not_the_run(harness: Harness, run: Run) -> None:
     """A redelivered record: the lease is the first claimant's, the second is cancelled by name."""
     harness.scheduler.emit(run)

@@ -16,7 +16,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 MAX_DEPTH = 64
 MAX_DIGITS = 100
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r'(?P<string>"[^"\\]*(?:\\.[^"\\]*)*"?)(?P<colon>[ \t\r\n]*:)?'
     r"|(?P<open>[\[{])|(?P<close>[\]}])|(?P<other>[^\s\"\[\]{},:]+)",
     re.DOTALL,
@@ -91,7 +91,7 @@ def _check_depth(text: str) -> None:
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
     depth = 0
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         depth += (token["open"] is not None) - (token["close"] is not None)
         if depth > MAX_DEPTH:
             raise RefusedJson(f"more than {MAX_DEPTH} levels", token.start(), text)
@@ -114,16 +114,14 @@ def _check_escapes(text: str) -> None:
 
 def _position_of_number(text: str, number: str) -> int:
     return next(
-        token.start()
-        for token in _TOKEN.finditer(text)
-        if (token["other"] or "").startswith(number)
+        token.start() for token in TOKEN.finditer(text) if (token["other"] or "").startswith(number)
     )
 
 
 def _repetition(text: str) -> tuple[str, int]:
     """The first name that an object has twice, and where; it is known that there is one."""
     names: list[set[str]] = []
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         if token["open"]:
             names.append(set())
         elif token["close"]:

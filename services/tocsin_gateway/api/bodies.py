@@ -5,8 +5,9 @@ from functools import lru_cache
 
 from fastapi import Request
 
-from tocsin.model.errors import FieldError
+from tocsin.model.errors import FieldError, pointer
 from tocsin.model.fields import Fields
+from tocsin.model.json_place import place_of
 from tocsin.model.strict_json import InvalidJson, JsonObject, JsonValue, RefusedJson, loads
 from tocsin_gateway.api.parameters import Parameters
 from tocsin_gateway.api.problems import Kind, Problem, invalid
@@ -24,7 +25,8 @@ async def read_json(request: Request, *media_types: str) -> JsonValue:
     try:
         return loads(body)
     except RefusedJson as error:
-        wrong = FieldError(pointer="", keyword="json", message=str(error))
+        place = place_of(body.decode(), error.position)
+        wrong = FieldError(pointer=pointer(*place), keyword="json", message=str(error))
         raise invalid(Kind.INVALID_REQUEST, [wrong]) from None
     except InvalidJson as error:
         raise Problem(Kind.NOT_JSON, str(error)) from None
