@@ -1,5 +1,7 @@
 """Backfills, redrives, completions and tokens from the command line."""
 
+import re
+
 import pytest
 
 from tests.cli.conftest import Tocsin
@@ -21,6 +23,7 @@ def test_a_backfill_tells_its_slots_and_can_be_cancelled(tocsin: Tocsin, hourly:
     assert (begun["slots"], cancelled.code) == (24, 0)
     assert listed["backfill_id"] == begun["backfill_id"]
     assert tocsin("job", "backfill", hourly, "--from", "never").code == 2
+    assert "  2026-01-01T00:00:00Z  " in tocsin("job", "backfills", hourly).out
 
 
 def test_dead_runs_are_redriven_one_or_all(tocsin: Tocsin, harness: Harness) -> None:
@@ -73,7 +76,7 @@ def test_tokens_are_listed_without_their_secrets(
 ) -> None:
     made = tocsin("token", "create", "ops", "--role", "admin").out.strip()
     monkeypatch.setenv("TOCSIN_API_TOKEN", made)
-    tocsin("token", "create", "ci", "--role", "viewer")
+    tocsin("token", "create", "ci", "--role", "viewer", "--expires", "1d")
     listed = tocsin("token", "list")
     revoked = tocsin("token", "revoke", "ci")
 
@@ -81,6 +84,7 @@ def test_tokens_are_listed_without_their_secrets(
         ["ci", "viewer", "default", "active"],
         ["ops", "admin", "default", "active"],
     ]
+    assert re.search(r"ci +viewer +default +active +2\S+T\S+Z\n", listed.out)
     assert made not in listed.out
     assert (revoked.code, revoked.out) == (0, "ci is revoked\n")
     assert tocsin("token", "revoke", "ci").code == 1

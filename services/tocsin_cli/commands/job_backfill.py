@@ -54,6 +54,7 @@ def _backfill(
 def _backfills(context: typer.Context, job_id: options.JobId) -> None:
     """List the newest backfills of a job with their progress."""
     from tocsin_cli.connection import gateway
+    from tocsin_cli.job_views import time
     from tocsin_cli.output import show, table
 
     with gateway(invocation_of(context)) as tocsin:
@@ -65,7 +66,7 @@ def _backfills(context: typer.Context, job_id: options.JobId) -> None:
             each.status,
             each.accounted,
             each.slots,
-            each.requested_time,
+            time(each.requested_time),
             each.reason,
         )
         for each in found
@@ -94,16 +95,14 @@ def _until_ended(tocsin: "Client", backfill: "Backfill") -> "Backfill":
     """Looks again and again, with a progress bar on a terminal."""
     from time import sleep
 
-    from rich.console import Console
-    from rich.progress import Progress
+    from tocsin_cli.progress import counting_down
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(backfill.backfill_id, total=backfill.slots)
+    with counting_down(backfill.backfill_id, "slots") as tell:
         while not backfill.has_ended:
+            tell((backfill.slots or 0) - backfill.accounted)
             sleep(_PAUSE_S)
             found = tocsin.backfills(backfill.job_id).items
             backfill = next(each for each in found if each.backfill_id == backfill.backfill_id)
-            progress.update(task, completed=backfill.accounted, total=backfill.slots)
     return backfill
 
 

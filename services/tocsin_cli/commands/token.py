@@ -51,12 +51,13 @@ def _create(
 def _list(context: typer.Context) -> None:
     """List tokens, revoked and expired ones too; never their secrets."""
     from tocsin_cli.connection import gateway
+    from tocsin_cli.job_views import time
     from tocsin_cli.output import show, table
 
     with gateway(invocation_of(context)) as tocsin:
         found = tocsin.tokens().items
     rows = [
-        (each.name, each.role, each.tenant or "(all)", each.status, each.expires_time)
+        (each.name, each.role, each.tenant or "(all)", each.status, time(each.expires_time))
         for each in found
     ]
     columns = ("name", "role", "tenant", "status", "expires")

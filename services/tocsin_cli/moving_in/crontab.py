@@ -11,6 +11,9 @@ from tocsin_cli.moving_in.imports import Collector, Definition, Import
 
 _SETTING = re.compile(r"""\s*([A-Za-z_][A-Za-z0-9_]*|"[^"]*"|'[^']*')\s*=\s*(.*?)\s*""")
 _PERCENT = re.compile(r"(?<!\\)%")
+_ROOT = re.compile(r"root\s")
+_UNLOGGED = re.compile(r"^-(?=[\d*@])")
+"""cronie: no word of it in the system's log."""
 _NICKNAMES = frozenset(
     {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
 )
@@ -39,7 +42,7 @@ class _Crontab:
     def __init__(self, *, system: bool, timezone: str | None) -> None:
         self._found = Collector("crontab")
         self._fields = 2 if system else 1
-        self._zone = timezone
+        self._machine_zone = self._zone = timezone
         self._shell = _SHELL
         self._environment: dict[str, str] = {}
         self._comment: str | None = None
@@ -63,7 +66,7 @@ class _Crontab:
     def _set(self, where: str, name: str, value: str) -> None:
         match name:
             case "CRON_TZ":
-                self._zone = value
+                self._zone = value or self._machine_zone
             case "SHELL":
                 self._shell = value
             case "MAILTO" | "MAILFROM":
@@ -85,6 +88,8 @@ class _Crontab:
         if standard_input:
             self._found.note(where, "% : the standard input after it did not carry over")
         command = command.replace("\\%", "%").strip()
+        if entry.user is None and _ROOT.match(command):
+            self._found.note(where, "its command begins with root: is that a user? see --system")
         schedule = {"cron": entry.expression, "timezone": self._zone}
         self._found.add(
             where,
@@ -98,6 +103,7 @@ class _Crontab:
         )
 
     def _parted(self, line: str) -> _Entry | None:
+        line = _UNLOGGED.sub("", line)
         times = 1 if line.startswith("@") else 5
         parts = line.split(None, times + self._fields - 1)
         if len(parts) < times + self._fields:

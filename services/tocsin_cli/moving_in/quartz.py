@@ -140,8 +140,12 @@ class _Trigger:
         if interval % 1000:
             raise NotCarriedOver(f"repeat-interval {interval} ms is not a whole number of seconds")
         every: Definition = {"every": format_duration(interval)}
-        runs = None if count < 0 else count + 1
-        return {"schedule": every | _window(start, end), "max_runs": runs}
+        if count < 0:
+            return {"schedule": every | _window(start, end)}
+        if start is not None:
+            after_last = start + count * interval + 1
+            end = after_last if end is None else min(end, after_last)
+        return {"schedule": every | _window(start, end), "max_runs": count + 1}
 
     def _time(self, name: str) -> int | None:
         """Without an offset it is in the trigger's time zone."""

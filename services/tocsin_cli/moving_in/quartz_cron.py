@@ -1,12 +1,13 @@
 """Quartz' cron expressions -> Tocsin's, and the window that a year field means.
 
-Quartz counts the days of the week from Sunday = 1, and has a seventh field for years. All else that
-both can say is written alike.
+Quartz counts the days of the week from Sunday = 1, has a seventh field for years, and takes `/5`
+for `*/5`. All else that both can say is written alike.
 """
 
 import re
 from typing import NamedTuple
 
+_STEP_OF_ALL = re.compile(r"(?<![^,])/")
 _NUMBER = re.compile(r"\d+")
 _YEARS = re.compile(r"(\d{4})(?:-(\d{4}))?")
 
@@ -27,7 +28,7 @@ def translate(expression: str) -> QuartzCron:
     fields = expression.split()
     if len(fields) not in (6, 7):
         raise NotCarriedOver(f"{expression!r}: Quartz has six or seven fields")
-    *times, weekday = fields[:6]
+    *times, weekday = [_STEP_OF_ALL.sub("*/", field) for field in fields[:6]]
     years = fields[6] if len(fields) == 7 else "*"
     return QuartzCron(" ".join([*times, _weekdays(weekday)]), _years(years))
 

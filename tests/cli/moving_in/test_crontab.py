@@ -68,6 +68,23 @@ def test_the_systems_lines_name_a_user() -> None:
     }
 
 
+def test_a_user_in_a_users_crontab_is_asked_about() -> None:
+    found = import_crontab("17 * * * * root run-parts\n0 0 * * * rooted\n")
+
+    assert [(notice.where, notice.lost) for notice in found.notices] == [("line 1", False)]
+    assert "--system" in found.notices[0].what
+
+
+def test_a_line_that_is_not_logged_is_a_line() -> None:
+    assert only("-*/5 * * * * x")["schedule"] == {"cron": "*/5 * * * *"}
+
+
+def test_an_empty_zone_is_the_machines() -> None:
+    found = import_crontab("CRON_TZ=Asia/Tokyo\nCRON_TZ=\n@daily x\n", timezone="Europe/Berlin")
+
+    assert found.jobs[0]["schedule"] == {"cron": "@daily", "timezone": "Europe/Berlin"}
+
+
 def test_two_lines_of_one_program_have_two_ids() -> None:
     found = import_crontab("@daily /a/sync\n@hourly FOO=1 /b/sync\n@weekly /c/sync-2\n")
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tocsin.model.job_json import parse_job
+from tocsin.model.keys import JobKey
 from tocsin.timetable import ScheduleFields, schedule_of
-from tocsin.timetable.instants import to_datetime
+from tocsin.timetable.instants import to_datetime, to_ms
 from tocsin_cli.moving_in.imports import Import, UnreadableFile
 from tocsin_cli.moving_in.quartz import import_quartz
 from tocsin_cli.moving_in.quartz_cron import NotCarriedOver, translate
@@ -59,6 +61,8 @@ def test_days_of_the_week_are_the_same_days(items: list[tuple[str, set[int]]]) -
         ("0 0 12 ? * MON-FRI", "0 0 12 ? * MON-FRI"),
         ("0 0/5 14,18 * * ?", "0 0/5 14,18 * * ?"),
         ("0 0 12 L-3 * ?", "0 0 12 L-3 * ?"),
+        ("0 /5 * * * ?", "0 */5 * * * ?"),
+        ("0 0,/20 12 ? * /2", "0 0,*/20 12 ? * */2"),
         ("0 0 12 15W * ? *", "0 0 12 15W * ?"),
     ],
 )
@@ -142,7 +146,11 @@ def test_simple_triggers_are_intervals_or_one_offs() -> None:
     (ever,) = simple("<repeat-count>-1</repeat-count><repeat-interval>60000</repeat-interval>").jobs
     (once,) = simple("").jobs
 
-    assert often["schedule"] == {"every": "PT1M30S", "start": "2026-06-01T00:00:00Z"}
+    assert often["schedule"] == {
+        "every": "PT1M30S",
+        "start": "2026-06-01T00:00:00Z",
+        "end": "2026-06-01T00:13:30.001Z",
+    }
     assert often["max_runs"] == 10
     assert "max_runs" not in ever
     assert once["schedule"] == {"at": "2026-06-01T00:00:00Z"}
@@ -151,6 +159,19 @@ def test_simple_triggers_are_intervals_or_one_offs() -> None:
         .notices[-1]
         .lost
     )
+
+
+def test_a_trigger_that_has_fired_for_the_last_time_fires_no_more() -> None:
+    """Its number counts from its start, not from the day of the move."""
+    (job,) = imported(
+        f"<simple>{OF_REPORT}<start-time>2020-01-01T00:00:00Z</start-time>"
+        "<repeat-count>2</repeat-count><repeat-interval>60000</repeat-interval></simple>"
+    ).jobs
+    schedule = parse_job(job, JobKey("default", "report")).schedule
+    times = list(schedule_of(schedule).occurrences_ms(0))
+
+    assert [to_datetime(at).minute for at in times] == [0, 1, 2]
+    assert times[-1] < to_ms(datetime(2020, 1, 2, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
