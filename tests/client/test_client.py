@@ -106,7 +106,7 @@ def test_wrong_fields_are_told_one_by_one(client: Client) -> None:
     "value",
     [
         *({1, 2}, object(), b"bytes", date(2026, 1, 1), datetime(2026, 1, 1)),  # noqa: DTZ001
-        *(math.nan, -math.inf, "\ud800", ["\udcff"]),
+        *(math.nan, -math.inf, "\ud800", ["\udcff"], timedelta(seconds=-1)),
     ],
 )
 def test_what_is_not_json_is_told_before_anything_is_sent(client: Client, value: object) -> None:
@@ -120,6 +120,14 @@ def test_a_value_without_end_is_told(client: Client) -> None:
 
     with pytest.raises(ValueError, match=r"payload.*more than 64 levels"):
         client.trigger("j", payload=endless)
+
+
+def test_a_wrong_parameter_is_told_once(client: Client) -> None:
+    with pytest.raises(Invalid) as caught:
+        list(client.list(sort="owner"))
+
+    assert str(caught.value).count("expected one of") == 1
+    assert str(caught.value).startswith("query parameter sort: ")
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "j/runs", "../v1/jobs", "\udcff"])

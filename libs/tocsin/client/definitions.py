@@ -40,6 +40,8 @@ def to_json(value: object, at: tuple[str, ...] = ()) -> JsonValue:
     if len(at) > MAX_DEPTH:
         raise _not_json(at[:3], f"more than {MAX_DEPTH} levels")
     match value:
+        case timedelta() if value < timedelta():
+            raise _not_json(at, f"{value.total_seconds():g} s is no duration")
         case timedelta():
             return format_duration(round(value / timedelta(milliseconds=1)))
         case datetime():

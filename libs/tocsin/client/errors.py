@@ -100,4 +100,5 @@ def error_of(problem: ProblemDetails) -> ApiError:
 
 def _sentence(problem: ProblemDetails) -> str:
     told = problem.detail or problem.title or f"the gateway answered {problem.status}"
-    return "; ".join([told, *map(str, problem.errors)])
+    fields = [str(error) for error in problem.errors if error.message not in told]
+    return "; ".join([told, *fields])
