@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import httpx
 
 from tocsin.wire.subjects import RegisteredSchema
-from tocsin_cli.failures import CONFLICT, NEGATIVE, UNREACHABLE, CommandFailed
+from tocsin_cli.failures import CONFLICT, INVALID, NEGATIVE, UNREACHABLE, CommandFailed
 
 Result = Literal["registered", "there already"]
 
@@ -29,6 +29,7 @@ class Registry:
     """A registry at a URL, which may hold user and password. Raises CommandFailed."""
 
     def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+        self._shown = _shown(url)
         self._http = httpx.Client(
             base_url=url.rstrip("/"),
             headers={"Content-Type": _MEDIA_TYPE, "Accept": _MEDIA_TYPE},
@@ -74,8 +75,8 @@ class Registry:
         """The answer, None for what is not there."""
         try:
             answer = self._http.request(method, path, json=body, params=query)
-        except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise CommandFailed(f"{self._http.base_url}: {error}", UNREACHABLE) from error
+        except httpx.TransportError as error:
+            raise CommandFailed(f"{self._shown}: {error}", UNREACHABLE) from error
         if answer.status_code == 404 and method == "GET":
             return None
         if not answer.is_success:
@@ -89,5 +90,16 @@ class Registry:
         except ValueError:
             document = None
         if not isinstance(document, dict):
-            raise CommandFailed(f"{self._http.base_url} is no schema registry", NEGATIVE)
+            raise CommandFailed(f"{self._shown} is no schema registry", NEGATIVE)
         return document
+
+
+def _shown(url: str) -> str:
+    """The address without user and password."""
+    try:
+        found = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise CommandFailed(f"the registry's address: {error}", INVALID) from None
+    if found.scheme not in ("http", "https") or not found.host:
+        raise CommandFailed("write the registry's address as https://registry.example", INVALID)
+    return str(found.copy_with(userinfo=b""))

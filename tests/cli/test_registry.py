@@ -112,9 +112,19 @@ def test_what_is_no_registry_is_told(
             raise answer
         return answer
 
-    registry = Registry("http://registry:8081", httpx.MockTransport(say))
+    registry = Registry("http://me:hunter2@registry:8081", httpx.MockTransport(say))
     with pytest.raises(CommandFailed) as caught:
         registry.push(SCHEMAS[0])
     registry.close()
 
     assert caught.value.exit_code == exit_code
+    assert "http://registry:8081" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["registry", "ftp://registry", "http://", "http://registry:x"])
+def test_what_is_no_address_is_told(url: str) -> None:
+    with pytest.raises(CommandFailed) as caught:
+        Registry(url)
+
+    assert caught.value.exit_code == 2

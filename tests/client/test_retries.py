@@ -202,3 +202,15 @@ def test_who_does_not_answer_is_named_with_the_port(url: str, place: str) -> Non
         pytest.raises(Unreachable, match=f"^{place}does not answer"),
     ):
         client.get("j")
+
+
+@pytest.mark.parametrize("answer", [httpx.Response(502), httpx.Response(200, text="<html>")])
+def test_a_password_in_the_address_is_not_told(answer: httpx.Response) -> None:
+    transport = httpx.MockTransport(lambda _: answer)
+    with (
+        Client("https://me:hunter2@tocsin.example", transport=transport, retries=0) as client,
+        pytest.raises(TocsinError, match=r"https://tocsin\.example/v1/jobs/j") as caught,
+    ):
+        client.get("j")
+
+    assert "hunter2" not in str(caught.value)

@@ -80,7 +80,8 @@ class Exchange(Generic[T]):
         try:
             return msgspec.json.decode(answer.content, type=call.kind)
         except msgspec.DecodeError as error:
-            raise Unreachable(f"{answer.url} did not answer as a gateway: {error}") from None
+            place = _without_password(answer.url)
+            raise Unreachable(f"{place} did not answer as a gateway: {error}") from None
 
 
 class Watch:
@@ -118,7 +119,8 @@ def problem_of(answer: httpx.Response) -> ProblemDetails:
     try:
         problem = msgspec.json.decode(answer.content, type=ProblemDetails)
     except msgspec.DecodeError:
-        problem = ProblemDetails(detail=f"{answer.url} answered {answer.status_code}")
+        place = _without_password(answer.url)
+        problem = ProblemDetails(detail=f"{place} answered {answer.status_code}")
     return msgspec.structs.replace(problem, status=answer.status_code)
 
 
@@ -166,3 +168,7 @@ def lost(request: httpx.Request, error: httpx.TransportError) -> Unreachable:
 
 def _place(url: httpx.URL) -> str:
     return f"{url.host}:{url.port or (443 if url.scheme == 'https' else 80)}"
+
+
+def _without_password(url: httpx.URL) -> httpx.URL:
+    return url.copy_with(userinfo=b"")
