@@ -92,6 +92,22 @@ def test_runs_and_events_of_another_week_are_gone(harness: Harness) -> None:
     assert harness.http.get("/healthz/ready").status_code == 200
 
 
+def test_a_backfilled_slot_of_long_ago_is_as_old_as_its_run(harness: Harness) -> None:
+    """What a backfill of another month has run can be looked at, and redriven where it died."""
+    now = harness.cluster.clock.now_ms()
+    slot = harness.scheduler.run_of(KEY, now - 60 * DAY_MS, "-b0123abcd")
+    harness.scheduler.emit(msgspec.structs.replace(slot, cause="backfill", emitted_time=now))
+    harness.scheduler.report(slot, "succeeded")
+    harness.settle()
+    harness.let_pass(6 * DAY_MS)
+    sweep(harness)
+    assert listed(harness) == [slot.run_id]
+    harness.let_pass(DAY_MS)
+    sweep(harness)
+
+    assert listed(harness) == []
+
+
 def test_a_deleted_job_leaves_nothing_after_the_compaction_lag(harness: Harness) -> None:
     harness.http.delete("/v1/jobs/a")
     harness.let_pass(2 * DAY_MS)

@@ -6,7 +6,7 @@ Sweeps run between batches on the writer's thread, a bounded slice each; `sweep_
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, select
+from sqlalchemy import Connection, Select, delete, or_, select
 
 from tocsin.model.keys import JobKey
 from tocsin.model.values import Value
@@ -100,11 +100,15 @@ class Sweeper:
         return {JobKey(*key): run_id for *key, run_id in found if run_id is not None}
 
     def _sweep_ages(self, connection: Connection, oldest: int) -> bool:
-        """Of the tenant that the last sweep has not come to the end of, and of those after it."""
+        """Of the tenant that the last sweep has not come to the end of, and of those after it. A
+        slot of long ago that a backfill or a catch-up has run now is as old as its run."""
         left = SLICE
         for tenant in distinct(connection, runs.c.tenant, self._tenant):
             query = select(runs.c.run_id).where(
-                runs.c.tenant == tenant, runs.c.scheduled_time < oldest, has_ended()
+                runs.c.tenant == tenant,
+                runs.c.scheduled_time < oldest,
+                or_(runs.c.emitted_time.is_(None), runs.c.emitted_time < oldest),
+                has_ended(),
             )
             query = query.order_by(runs.c.scheduled_time, runs.c.run_id).limit(left)
             old = connection.execute(query).scalars().all()
