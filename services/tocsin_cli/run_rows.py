@@ -8,15 +8,23 @@ HEADINGS = ("JOB", "SCHEDULED", "START", "LATENESS", "ATTEMPT", "RESULT")
 
 
 def run_cells(run: Run) -> tuple[str, str, str, str, str, str]:
-    """In the order of `HEADINGS`. Lateness: from due to the first start."""
+    """In the order of `HEADINGS`."""
     return (
         run.job_id,
         time_of_day(run.scheduled_time),
         time_of_day(run.started_time),
-        "" if run.lateness_ms is None else f"{run.lateness_ms:,} ms",
+        late_of(run) or "",
         "" if run.attempt is None else f"{run.attempt}/{run.max_attempts}",
         result_of(run),
     )
+
+
+def late_of(run: Run) -> str | None:
+    """From due to the first start; None where there is none, and of the slots of a backfill, which
+    is asked for long after them or before."""
+    if run.lateness_ms is None or run.cause == "backfill":
+        return None
+    return f"{run.lateness_ms:,} ms"
 
 
 def time_of_day(instant: datetime | None) -> str:

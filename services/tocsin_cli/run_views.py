@@ -11,7 +11,7 @@ from rich.text import Text
 from tocsin.client import Attempt, Event, Run, RunDetail
 from tocsin_cli.job_views import time
 from tocsin_cli.output import pairs, table
-from tocsin_cli.run_rows import result_of
+from tocsin_cli.run_rows import late_of, result_of
 
 _MINUTES_FROM_S = 120
 
@@ -22,7 +22,7 @@ def run_table(runs: Iterable[Run]) -> Table:
     """A row a run."""
     return table(
         ("run", "start", "lateness", "attempt", "result"),
-        ((r.run_id, time(r.started_time), _late(r), _attempts(r), result_of(r)) for r in runs),
+        ((r.run_id, time(r.started_time), late_of(r), _attempts(r), result_of(r)) for r in runs),
     )
 
 
@@ -54,7 +54,7 @@ def _summary(run: Run) -> Table:
             "result": result_of(run),
             "cause": run.cause,
             "attempt": _attempts(run),
-            "lateness": _late(run),
+            "lateness": late_of(run),
             "worker": run.worker,
             "answer": None if run.result is None else json.dumps(run.result, ensure_ascii=False),
         }
@@ -86,10 +86,6 @@ def _after(elapsed: timedelta) -> str:
     if abs(seconds) < _MINUTES_FROM_S:
         return f"{sign}{abs(seconds):.3f} s"
     return f"{sign}{timedelta(seconds=round(abs(seconds)))}"
-
-
-def _late(run: Run) -> str | None:
-    return None if run.lateness_ms is None else f"{run.lateness_ms:,} ms"
 
 
 def _attempts(run: Run) -> str | None:

@@ -43,6 +43,12 @@ def test_a_line_tells_each_failed_start_and_the_end_once(
     ]
 
 
+def test_a_slot_of_a_backfill_is_not_late(capsys: pytest.CaptureFixture[str]) -> None:
+    late = replace(TICK, status="succeeded", attempt=1, lateness_ms=-9_000_000, cause="backfill")
+    Lines().show([late])
+    assert capsys.readouterr().out.split()[2:] == ["1/5", "succeeded"]
+
+
 def test_older_runs_come_first_in_lines(capsys: pytest.CaptureFixture[str]) -> None:
     newer = replace(TICK, run_id="2", job_id="newer", status="succeeded")
     Lines().show([newer, replace(TICK, status="succeeded")])

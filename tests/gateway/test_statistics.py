@@ -29,9 +29,11 @@ HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 
 
-def run(harness: Harness, at: int, kind: OutcomeKind, late: int, lasts: int) -> None:
+def run(
+    harness: Harness, at: int, kind: OutcomeKind, late: int, lasts: int, suffix: str = ""
+) -> None:
     """A run that starts so many milliseconds after it was due, and takes so many."""
-    made = harness.scheduler.run_of(KEY, at)
+    made = harness.scheduler.run_of(KEY, at, suffix)
     harness.scheduler.emit(made)
     told = msgspec.structs.replace(
         outcome_of(made, kind, BROKEN if kind == "failed" else None),
@@ -179,6 +181,19 @@ def test_b175_a_pause_misses_nothing_and_each_reason_is_counted(harness: Harness
     assert found["occurrences"] == {"skipped": 3, "missed": 2}
     assert found["not_run"] == {"overlap: skip": 3, "older than catch_up.window": 2}
     assert found["success_rate"] is None
+
+
+def test_the_slots_of_a_backfill_are_not_late(harness: Harness) -> None:
+    """They count as what they became, and took as long as they took."""
+    harness.http.put("/v1/jobs/a", json=job())
+    now = harness.cluster.clock.now_ms()
+    run(harness, now, "succeeded", 5, 7)
+    run(harness, now - 9 * HOUR_MS, "succeeded", 9 * HOUR_MS, 7, suffix="-b0123abcd")
+    of_job, of_tenant = stats(harness), stats(harness, "/v1/stats")
+
+    assert of_job["lateness_ms"]["count"] == of_tenant["lateness_ms"]["count"] == 1
+    assert (of_job["lateness_ms"]["max"], of_job["duration_ms"]["count"]) == (5, 2)
+    assert of_job["occurrences"] == {"succeeded": 2}
 
 
 def test_the_success_rate_leaves_out_what_was_cancelled_or_goes_on(harness: Harness) -> None:

@@ -15,6 +15,9 @@ from tocsin.model.values import Value
 from tocsin_gateway.projection.history import RunRow
 
 Tally: TypeAlias = Counter[str]
+_BACKFILLED = slice(-10, -8)
+"""Where the id of a backfill's run has `-b`: its slots are not late, they were asked for."""
+
 Measure: TypeAlias = Literal["duration", "lateness"]
 
 QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
@@ -92,7 +95,8 @@ def _parts(row: RunRow) -> Iterator[tuple[str, int]]:
     if row.attempt > 1:
         yield "retried", 1
     yield from _measured("duration", row.started_time, row.finished_time)
-    yield from _measured("lateness", row.due_time, row.first_started_time)
+    if row.run_id[_BACKFILLED] != "-b":
+        yield from _measured("lateness", row.due_time, row.first_started_time)
 
 
 def _measured(measure: Measure, begin: int | None, end: int | None) -> Iterator[tuple[str, int]]:
