@@ -266,10 +266,11 @@ def test_what_a_token_says_can_stand_in_an_answer(world: World) -> None:
     assert str(refused.value).encode()
 
 
-def test_without_keys_nothing_can_be_said(world: World) -> None:
+def test_without_keys_nothing_can_be_said(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.fake.answers = False
     with pytest.raises(IssuerUnavailable):
         world.identify(world.token())
+    assert "no keys of the issuer: ConnectError('refused')" in caplog.text
 
 
 def test_a_discovery_document_of_another_issuer_is_refused(world: World) -> None:

@@ -147,7 +147,7 @@ class Issuer:
             self._keys = await self._fetch()
             self._fetched = self._tried
         except (httpx.HTTPError, JoseError, ValueError, KeyError, TypeError) as error:
-            log.warning("no keys of the issuer: %s", error, extra={"action": "issuer_failed"})
+            log.warning("no keys of the issuer: %r", error, extra={"action": "issuer_failed"})
             self._failed = self._clock.monotonic_ms()
 
     async def _fetch(self) -> KeySet:
