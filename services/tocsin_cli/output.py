@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
@@ -31,16 +32,26 @@ def show(
     stream = sys.stderr if to_stderr else sys.stdout
     match output:
         case "json":
-            text = json.dumps(msgspec.to_builtins(answer), indent=2, ensure_ascii=False)
-            print(text, file=stream)
+            print(json_of(answer, indent=2), file=stream)
         case "yaml":
             import yaml
 
-            builtins = msgspec.to_builtins(answer)
-            text = yaml.safe_dump(builtins, sort_keys=False, allow_unicode=True)
+            document = json.loads(json_of(answer))
+            text = yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
             print(text, end="", file=stream)
         case "table":
             _print(for_people(), stream)
+
+
+def json_of(answer: object, indent: int | None = None) -> str:
+    """Values as JSON, their times as the API writes them: in UTC, to the millisecond."""
+    builtins = msgspec.to_builtins(answer, builtin_types=(datetime,))
+    return json.dumps(builtins, indent=indent, ensure_ascii=False, default=_instant)
+
+
+def _instant(value: datetime) -> str:
+    utc = value.astimezone(UTC).replace(tzinfo=None)
+    return f"{utc.isoformat(timespec='milliseconds')}Z"
 
 
 def _print(answer: "RenderableType", stream: TextIO) -> None:

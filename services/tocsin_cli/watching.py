@@ -1,14 +1,12 @@
 """Looking at runs again and again: a live table on a terminal, else a line a change."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-import msgspec
-
 from tocsin.client import Run
 from tocsin_cli.invocation import Output
+from tocsin_cli.output import json_of
 from tocsin_cli.run_rows import HEADINGS, run_cells
 from tocsin_cli.run_views import run_table
 
@@ -53,6 +51,6 @@ def _watch_table(look: Look, pause_s: float) -> None:
 
 def _line(output: Output, run: Run) -> str:
     if output != "table":
-        return json.dumps(msgspec.to_builtins(run), ensure_ascii=False)
+        return json_of(run)
     cells = zip(HEADINGS, run_cells(run), strict=True)
     return "  ".join(cell for _, cell in cells if cell)

@@ -151,6 +151,19 @@ def test_a_triggered_run_is_shown_with_its_timeline(
     )
 
 
+@pytest.mark.parametrize("output", ["json", "yaml"])
+def test_programs_read_times_as_the_api_writes_them(
+    tocsin: Tocsin, harness: Harness, hourly: str, output: str
+) -> None:
+    run_id = tocsin("job", "trigger", hourly, "--output", "json").json["run_id"]
+    said = yaml.safe_load(tocsin("run", "get", run_id, "--output", output).out)
+    answered = harness.http.get(f"/v1/runs/{run_id}").json()
+    times = [name for name in answered if name.endswith("_time")]
+
+    assert {name: said[name] for name in times} == {name: answered[name] for name in times}
+    assert said["scheduled_time"].endswith(".000Z")
+
+
 def test_a_run_that_does_not_end_in_time_is_a_negative_answer(tocsin: Tocsin, hourly: str) -> None:
     said = tocsin("job", "trigger", hourly, "--wait", "0")
     assert said.code == 1

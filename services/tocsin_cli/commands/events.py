@@ -58,15 +58,13 @@ def _check(types: Sequence[str]) -> None:
 
 
 def _line(event: "LiveEvent", output: Output) -> str:
-    import json
+    from msgspec.structs import asdict
 
-    import msgspec
-
+    from tocsin_cli.output import json_of
     from tocsin_cli.run_rows import time_of_day
 
     if output != "table":
-        told = msgspec.to_builtins(event).items()
-        return json.dumps({name: field for name, field in told if field is not None})
+        return json_of({name: said for name, said in asdict(event).items() if said is not None})
     attempt = None if event.attempt is None else f"attempt {event.attempt}"
     count = None if event.count == 1 else f"{event.count:,} occurrences"
     why = event.reason or (event.error and f"{event.error.code}, {event.error.message}")
