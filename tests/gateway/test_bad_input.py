@@ -308,6 +308,24 @@ def test_a_wrong_command_is_refused(
     assert problem["errors"][0]["pointer"] == pointer
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/jobs/a/pause?dry_run=true",
+        "/v1/jobs/a/resume?dry_run=true",
+        "/v1/jobs/a/trigger?dry_run=true",
+        "/v1/jobs:bulk?dry_run=true",
+        "/v1/runs:bulk?dry_run=true",
+        "/v1/schedules:preview?dry_run=true",
+        "/v1/jobs/a/backfills?dry_run=true",
+    ],
+)
+def test_a_command_that_cannot_be_tried_dry_is_not_done(http: httpx.Client, path: str) -> None:
+    problem = refused(http.post(path, json={}))
+
+    assert [error["pointer"] for error in problem["errors"]] == ["/dry_run"]
+
+
 def test_unknown_paths_and_methods_are_problems_too(http: httpx.Client) -> None:
     refused(http.get("/v2/jobs"), 404)
     refused(http.delete("/v1/jobs"), 405)

@@ -42,7 +42,9 @@ async def read_object(request: Request, *media_types: str) -> JsonObject:
 
 
 async def read_optional_object(request: Request) -> JsonObject:
-    """The JSON object in the body, empty where there is no body."""
+    """The JSON object in the body, empty where there is no body, of a command that takes no
+    parameters; raises `Problem` where it is given some, such as `dry_run`."""
+    Parameters(request)
     if not await read_body(request):
         return {}
     return await read_object(request)
@@ -50,7 +52,6 @@ async def read_optional_object(request: Request) -> JsonObject:
 
 async def no_fields(request: Request) -> None:
     """Raises `Problem` where a command that takes none is given fields or parameters."""
-    Parameters(request)
     errors: list[FieldError] = []
     Fields(await read_optional_object(request), errors).finish()
     if errors:

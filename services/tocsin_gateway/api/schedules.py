@@ -34,6 +34,7 @@ def preview_job(request: Request, context: Current, key: ExistingKey) -> Json:
 @router.post("/schedules:preview", openapi_extra=openapi.PREVIEW_SCHEDULE)
 async def preview_schedule(request: Request, context: Current, _tenant: Tenant) -> Json:
     """What a schedule means, and its next n occurrences after a time (default: now)."""
+    Parameters(request)
     errors: list[FieldError] = []
     fields = Fields(await read_object(request), errors)
     fields.require("schedule")
