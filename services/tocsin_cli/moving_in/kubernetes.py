@@ -115,10 +115,7 @@ class _CronJob:
                 "timeout": self._seconds(self._job, "activeDeadlineSeconds") or "P1D",
                 "retry": {"max_attempts": self._backoff_limit() + 1, **_BACKOFF},
                 "overlap": _OVERLAP.get(str(self._spec.get("concurrencyPolicy")), "allow_all"),
-                "catch_up": {
-                    "policy": "latest",
-                    "window": self._seconds(self._spec, "startingDeadlineSeconds"),
-                },
+                "catch_up": self._catch_up(),
                 "status": "paused" if self._spec.get("suspend") else None,
             },
         )
@@ -182,6 +179,10 @@ class _CronJob:
     def _backoff_limit(self) -> int:
         limit = self._job.get("backoffLimit", _BACKOFF_LIMIT)
         return limit if isinstance(limit, int) and limit >= 0 else _BACKOFF_LIMIT
+
+    def _catch_up(self) -> Definition:
+        window = self._seconds(self._spec, "startingDeadlineSeconds")
+        return {"policy": "latest"} | ({} if window is None else {"window": window})
 
     def _seconds(self, node: Node, name: str) -> object:
         value = node.get(name)

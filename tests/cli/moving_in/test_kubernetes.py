@@ -76,6 +76,8 @@ def test_limits_of_time_and_attempts_stay() -> None:
 
     assert job["catch_up"] == {"policy": "latest", "window": 200}
     assert (job["status"], job["timeout"]) == ("paused", "P1D")
+    assert limited["catch_up"] == {"policy": "latest"}
+    assert "status" not in limited, "a file of jobs leaves alone what it does not name"
     assert limited["timeout"] == 900
     assert limited["retry"] == {
         "max_attempts": 3,
