@@ -1,5 +1,6 @@
 """Commands straight onto the log are what the gateway writes."""
 
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -96,6 +97,10 @@ def test_what_is_wrong_is_told_before_anything_is_written(
     with pytest.raises(InvalidJob, match="/schedule/cron"):
         commands.put("a", schedule={"cron": "nope"}, handler={"type": "noop"})
     later = datetime(2026, 1, 2, tzinfo=UTC)
+    with pytest.raises(InvalidSignal, match="/overlap: expected one of skip"):
+        commands.trigger("j", overlap="never")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"payload\.a: nan is not JSON"):
+        commands.trigger("j", payload={"a": math.nan})
     with pytest.raises(InvalidSignal):
         commands.backfill("a", later, datetime(2026, 1, 1, tzinfo=UTC))
     with pytest.raises(InvalidKey):

@@ -45,8 +45,9 @@ class CommandProducer(Closing):
 
     What is not given is taken from the environment: `TOCSIN_BROKERS`, `TOCSIN_PREFIX`,
     `TOCSIN_TENANT`, `TOCSIN_KAFKA__…`. Nothing is durable before the future is done; it fails with
-    a `BrokerError`. What is wrong in a definition is raised at once (`InvalidJob`,
-    `InvalidSignal`). Leaving the block waits for all reports. Safe to share by threads.
+    a `BrokerError`. What is wrong in a command is raised at once (`InvalidJob`, `InvalidSignal`,
+    `InvalidKey`, `NotJson`: all are ValueErrors). Leaving the block waits for all reports. Safe to
+    share by threads.
     """
 
     def __init__(

@@ -63,7 +63,7 @@ def is_signal_id(text: str) -> bool:
 
 
 def check_signal(signal: Signal) -> None:
-    """Raises `InvalidSignal` where a signal that came in Avro breaks a rule."""
+    """Raises `InvalidSignal` where a signal that came in Avro, or from a program, breaks a rule."""
     errors = tuple(_signal_errors(signal))
     if errors:
         raise InvalidSignal(errors)
@@ -98,6 +98,9 @@ def _signal_errors(signal: Signal) -> Iterator[FieldError]:
         yield FieldError(pointer="/signal_id", keyword="pattern", message=message)
     yield from range_errors("/assumes", signal.assumes, 0, LONG_MAX)
     yield from range_errors("/attempt", signal.attempt, 1, INT_MAX)
+    if signal.overlap not in (None, *_OVERLAPS):
+        message = f"expected one of {', '.join(_OVERLAPS)}"
+        yield FieldError(pointer="/overlap", keyword="enum", message=message)
     yield from json_errors("/payload", signal.payload, MAX_PAYLOAD_BYTES)
     yield from json_errors("/result", signal.result, MAX_RESULT_BYTES)
     yield from _presence_errors(signal)
