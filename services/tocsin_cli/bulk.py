@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from tocsin_cli.failures import INVALID, CommandFailed, explain
+from tocsin_cli.failures import INVALID, NEGATIVE, CommandFailed, explain
 from tocsin_cli.progress import counting_down
 
 if TYPE_CHECKING:
     from tocsin.client.models import Bulk
+    from tocsin_cli.invocation import Output
 
 SLICE = 5_000
 
@@ -44,6 +45,16 @@ def do_to_all(
         raise CommandFailed(told, INVALID)
     with counting_down(doing, what) as tell:
         return _slices(ask, matching, counted.matched, tell)
+
+
+def show_done(output: "Output", done: "Bulk", sentence: str) -> None:
+    """The sentence, and with what it was not done and why; that is exit code 1."""
+    from tocsin_cli.output import show
+
+    refused = ["  ".join(each.values()) for each in done.refused]
+    show(output, done, lambda: "\n".join([sentence, *refused]))
+    if done.done != done.matched:
+        raise typer.Exit(NEGATIVE)
 
 
 def _slices(

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.conftest import Tocsin
 from tests.gateway.harness import Harness
-from tocsin.client import Client, Unavailable, Unreachable
+from tocsin.client import Bulk, Client, Unavailable, Unreachable
 from tocsin.client.errors import ProblemDetails
 from tocsin_cli import bulk
 
@@ -63,6 +64,29 @@ def test_where_it_ends_early_it_says_how_far_it_came(
     assert said.code == 3
     assert "2 of 5 are done, in their order; then: the gateway does not answer" in said.err
     assert tocsin("job", "pause", "--all", "--yes").out == "pause: 3 of 3 jobs\n"
+
+
+def test_what_was_refused_is_named_with_its_reason(
+    tocsin: Tocsin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act = Client.bulk_jobs
+
+    def refuses_one_of_a_slice(self: Client, *arguments: Any, **options: Any) -> Bulk:
+        part = act(self, *arguments, **options)
+        if not part.done:
+            return part
+        refusal = {"job_id": f"one of {part.matched}", "detail": "somebody was faster"}
+        return replace(part, done=part.done - 1, refused=(refusal,))
+
+    monkeypatch.setattr(Client, "bulk_jobs", refuses_one_of_a_slice)
+    said = tocsin("job", "pause", "--tag", "team=x", "--yes")
+
+    assert said.code == 1
+    assert said.out.splitlines() == [
+        "pause: 2 of 4 jobs",
+        "one of 4  somebody was faster",
+        "one of 2  somebody was faster",
+    ]
 
 
 def test_what_a_slice_that_ended_early_has_done_is_counted(

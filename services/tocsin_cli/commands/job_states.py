@@ -135,12 +135,8 @@ def _all(
     *,
     yes: bool,
 ) -> None:
-    from tocsin_cli.bulk import do_to_all
-    from tocsin_cli.output import show
+    from tocsin_cli.bulk import do_to_all, show_done
 
     done = do_to_all(partial(tocsin.bulk_jobs, action), matching, action, "jobs", yes=yes)
-    show(
-        invocation_of(context).output,
-        done,
-        lambda: f"{action}: {done.done:,} of {done.matched:,} jobs",
-    )
+    sentence = f"{action}: {done.done:,} of {done.matched:,} jobs"
+    show_done(invocation_of(context).output, done, sentence)

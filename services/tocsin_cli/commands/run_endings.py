@@ -34,7 +34,7 @@ def _redrive(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask, whatever their number.")] = False,
 ) -> None:
     """Run a dead run again, or all dead ones that fit; they are counted first."""
-    from tocsin_cli.bulk import do_to_all
+    from tocsin_cli.bulk import do_to_all, show_done
     from tocsin_cli.connection import gateway
     from tocsin_cli.instants import past_instant
     from tocsin_cli.output import show
@@ -56,8 +56,8 @@ def _redrive(
             return
         redrive = partial(tocsin.bulk_runs, "redrive")
         done = do_to_all(redrive, given, "redrive", "dead runs", yes=yes)
-    show(
-        invocation_of(context).output, done, lambda: f"{done.done} of {done.matched} runs redriven"
+    show_done(
+        invocation_of(context).output, done, f"{done.done:,} of {done.matched:,} runs redriven"
     )
 
 
