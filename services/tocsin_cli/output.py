@@ -55,13 +55,13 @@ def _instant(value: datetime) -> str:
 
 
 def _print(answer: "RenderableType", stream: TextIO) -> None:
-    """As wide as the terminal, or as wide as it takes."""
+    """As wide as the terminal, or as wide as it takes; `[/tmp]` and `:x:` are what stands there."""
     from rich.console import Console
 
     if stream.isatty():
-        Console(highlight=False, file=stream).print(answer)
+        Console(highlight=False, markup=False, emoji=False, file=stream).print(answer)
         return
-    pipe = Console(highlight=False, width=_PIPE_WIDTH)
+    pipe = Console(highlight=False, markup=False, emoji=False, width=_PIPE_WIDTH)
     with pipe.capture() as captured:
         pipe.print(answer)
     for line in captured.get().splitlines():

@@ -9,6 +9,7 @@ import yaml
 from tests.cli.conftest import Tocsin
 from tests.gateway.harness import Harness
 from tocsin.model.keys import JobKey
+from tocsin.model.runs import Error
 
 pytestmark = pytest.mark.usefixtures("harness")
 
@@ -162,6 +163,21 @@ def test_programs_read_times_as_the_api_writes_them(
 
     assert {name: said[name] for name in times} == {name: answered[name] for name in times}
     assert said["scheduled_time"].endswith(".000Z")
+
+
+def test_text_of_others_is_no_markup(tocsin: Tocsin, harness: Harness, hourly: str) -> None:
+    """An error, or a diff, may have brackets and colons in it."""
+    odd = "no [/tmp/x] here, [bold]ask[/] :warning:"
+    run = harness.scheduler.run_of(JobKey("default", hourly), harness.cluster.clock.now_ms())
+    harness.scheduler.emit(run)
+    harness.scheduler.report(run, "failed", Error(code="exception", message=odd))
+    harness.settle()
+    put = ("job", "put", hourly, "--every", "1h", "--noop", "--description", odd)
+
+    assert odd in tocsin("run", "list").out
+    assert odd in tocsin("run", "get", run.run_id).out
+    assert odd in tocsin(*put, "--diff").out
+    assert odd in tocsin("job", "get", hourly).out
 
 
 def test_a_run_that_does_not_end_in_time_is_a_negative_answer(tocsin: Tocsin, hourly: str) -> None:

@@ -33,7 +33,7 @@ def board(footer: str) -> Iterator[Board]:
         print(footer, flush=True)
         yield Lines()
         return
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as live:
         yield LiveTable(live, footer)
 
