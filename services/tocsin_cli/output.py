@@ -1,6 +1,7 @@
 """Answers as people and programs read them, on standard output."""
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f]")
 _PIPE_WIDTH = 1_000
 """Columns where no terminal sets a limit: a line of a table is never broken or cut there."""
 
@@ -58,6 +60,8 @@ def _print(answer: "RenderableType", stream: TextIO) -> None:
     """As wide as the terminal, or as wide as it takes; `[/tmp]` and `:x:` are what stands there."""
     from rich.console import Console
 
+    if isinstance(answer, str):
+        answer = plain(answer)
     if stream.isatty():
         Console(highlight=False, markup=False, emoji=False, file=stream).print(answer)
         return
@@ -66,6 +70,11 @@ def _print(answer: "RenderableType", stream: TextIO) -> None:
         pipe.print(answer)
     for line in captured.get().splitlines():
         print(line.rstrip(), file=stream)
+
+
+def plain(text: str) -> str:
+    """`text` without what a terminal would obey: such characters become their escapes."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def limited(found: Iterable[T], limit: int) -> list[T]:
@@ -85,7 +94,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> "Table":
     for column in columns:
         made.add_column(column.upper(), overflow="fold")
     for row in rows:
-        made.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+        made.add_row(*(Text("" if cell is None else plain(str(cell))) for cell in row))
     return made
 
 
@@ -99,5 +108,5 @@ def pairs(shown: Mapping[str, object]) -> "Table":
     made.add_column(overflow="fold")
     for name, value in shown.items():
         if value not in (None, ""):
-            made.add_row(name, Text(str(value)))
+            made.add_row(name, Text(plain(str(value))))
     return made

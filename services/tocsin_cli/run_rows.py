@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from tocsin.client import Run
+from tocsin_cli.output import plain
 
 HEADINGS = ("JOB", "SCHEDULED", "START", "LATENESS", "ATTEMPT", "RESULT")
 
@@ -38,7 +39,7 @@ def time_of_day(instant: datetime | None) -> str:
 def result_of(run: Run) -> str:
     """The status, and why it is not a better one; of occurrences passed over together, how many."""
     if run.count > 1:
-        return f"{run.count:,} {run.status}: {run.reason}"
+        return plain(f"{run.count:,} {run.status}: {run.reason}")
     if run.error is not None and run.status != "succeeded":
-        return f"{run.status}: {run.error.code}, {run.error.message}"
-    return f"{run.status}: {run.reason}" if run.reason else run.status
+        return plain(f"{run.status}: {run.error.code}, {run.error.message}")
+    return plain(f"{run.status}: {run.reason}") if run.reason else run.status

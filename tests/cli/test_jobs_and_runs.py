@@ -166,18 +166,20 @@ def test_programs_read_times_as_the_api_writes_them(
 
 
 def test_text_of_others_is_no_markup(tocsin: Tocsin, harness: Harness, hourly: str) -> None:
-    """An error, or a diff, may have brackets and colons in it."""
+    """An error, or a diff, may have brackets, colons and a terminal's commands in it."""
     odd = "no [/tmp/x] here, [bold]ask[/] :warning:"
+    shown = f"{odd} \\x1b[2J\\x07"
     run = harness.scheduler.run_of(JobKey("default", hourly), harness.cluster.clock.now_ms())
     harness.scheduler.emit(run)
-    harness.scheduler.report(run, "failed", Error(code="exception", message=odd))
+    error = Error(code="exception", message=f"{odd} \x1b[2J\x07")
+    harness.scheduler.report(run, "failed", error)
     harness.settle()
-    put = ("job", "put", hourly, "--every", "1h", "--noop", "--description", odd)
+    put = ("job", "put", hourly, "--every", "1h", "--noop", "--description", error.message)
 
-    assert odd in tocsin("run", "list").out
-    assert odd in tocsin("run", "get", run.run_id).out
+    assert shown in tocsin("run", "list").out
+    assert shown in tocsin("run", "get", run.run_id).out
     assert odd in tocsin(*put, "--diff").out
-    assert odd in tocsin("job", "get", hourly).out
+    assert shown in tocsin("job", "get", hourly).out
 
 
 def test_a_run_that_does_not_end_in_time_is_a_negative_answer(tocsin: Tocsin, hourly: str) -> None:

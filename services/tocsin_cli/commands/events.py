@@ -60,7 +60,7 @@ def _check(types: Sequence[str]) -> None:
 def _line(event: "LiveEvent", output: Output) -> str:
     from msgspec.structs import asdict
 
-    from tocsin_cli.output import json_of
+    from tocsin_cli.output import json_of, plain
     from tocsin_cli.run_rows import time_of_day
 
     if output != "table":
@@ -70,4 +70,4 @@ def _line(event: "LiveEvent", output: Output) -> str:
     why = event.reason or (event.error and f"{event.error.code}, {event.error.message}")
     about = (event.run_id or event.job_id, attempt, count, why)
     begin = (time_of_day(event.time), f"{event.type:15}")
-    return "  ".join([*begin, *(each for each in about if each)])
+    return plain("  ".join([*begin, *(each for each in about if each)]))
