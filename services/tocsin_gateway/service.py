@@ -4,11 +4,13 @@ main thread   HTTP (uvicorn), until SIGTERM or SIGINT
 projector     the only writer of the read model
 tokens        reads the API tokens
 deliveries    serves the producer's delivery reports
+housekeeper   keeps the write-ahead log of SQLite small
 """
 
 import logging
 import signal
 import socket
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -48,6 +50,7 @@ DEFAULT_ADDRESS = Address("127.0.0.1", 8080)
 
 _GRACE_S = 10
 _REQUEST_S = 10.0
+_LOG_S = 3.0
 _FAILED, _INVALID, _UNREACHABLE = 1, 2, 3
 
 Tell = Callable[[int], None]
@@ -142,7 +145,7 @@ def _serve(settings: Settings) -> int:
                 timeout_graceful_shutdown=_GRACE_S,
             )
         )
-        with _working(settings, gateway, server) as failures:
+        with _working(settings, gateway, database, server) as failures:
             host, port = listener.getsockname()[:2]
             log.info(
                 "the gateway answers at http://%s:%d",
@@ -186,7 +189,7 @@ def _end(server: uvicorn.Server, streams: Streams) -> None:
 
 @contextmanager
 def _working(
-    settings: Settings, gateway: Gateway, server: uvicorn.Server
+    settings: Settings, gateway: Gateway, database: Database, server: uvicorn.Server
 ) -> Iterator[list[BaseException]]:
     """The threads beside the server. What ends one of them ends the server, and is in the list."""
     stop, failures = Event(), list[BaseException]()
@@ -207,10 +210,15 @@ def _working(
         await_topics(partial(_require_topics, settings), gateway.progress, stop)
         gateway.projector.run(stop)
 
+    def keep_house() -> None:
+        while not stop.wait(_LOG_S):
+            _move_log(database)
+
     threads = [
         Thread(target=guard, args=(project,), name="projector"),
         Thread(target=guard, args=(lambda: gateway.token_reader.run(stop),), name="tokens"),
         Thread(target=guard, args=(serve_deliveries,), name="deliveries"),
+        Thread(target=guard, args=(keep_house,), name="housekeeper"),
     ]
     for thread in threads:
         thread.start()
@@ -222,6 +230,14 @@ def _working(
         for thread in threads:
             thread.join()
         gateway.producer.close()
+
+
+def _move_log(database: Database) -> None:
+    """A failure passes: the log is larger then, and the writer moves it at last."""
+    try:
+        database.move_log()
+    except sqlite3.Error as error:
+        log.warning("the log of the read model: %s", error, extra={"action": "log_not_moved"})
 
 
 @contextmanager

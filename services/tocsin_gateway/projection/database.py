@@ -30,7 +30,7 @@ from sqlalchemy import column as plain_column
 from sqlalchemy.dialects import postgresql
 
 from tocsin_gateway.projection import tables
-from tocsin_gateway.projection.engines import for_reading, for_writing
+from tocsin_gateway.projection.engines import for_reading, for_writing, move_log
 from tocsin_gateway.projection.generations import Generations
 from tocsin_gateway.projection.upserts import Row, Upserts
 
@@ -82,6 +82,11 @@ class Database:
         """Say that the read model is kept up, and remove those that nobody keeps up."""
         self._generations.touch(self.generation, now)
         self._generations.sweep(now)
+
+    def move_log(self) -> None:
+        """Keep SQLite's write-ahead log small; see `engines.move_log`. For a thread beside the
+        writer's, every few seconds."""
+        move_log(self.engine)
 
     def upsert(self, connection: Connection, table: Table, rows: Iterable[Row]) -> None:
         """Insert rows, each with a value for every column in the table's order; where the
