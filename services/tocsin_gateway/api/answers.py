@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+import msgspec
 from fastapi import Response
 
-from tocsin.model.strict_json import JsonObject, dumps
+from tocsin.model.strict_json import JsonObject
 from tocsin_gateway.api.conditions import etag
 
 
@@ -20,7 +21,7 @@ class Json(Response):
         headers: dict[str, str] | None = None,
         media_type: str | None = None,
     ) -> None:
-        super().__init__(dumps(document), status, headers, media_type)
+        super().__init__(msgspec.json.encode(document), status, headers, media_type)
 
 
 def with_etag(

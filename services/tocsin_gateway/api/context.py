@@ -173,6 +173,15 @@ ExistingRun = Annotated[str, Depends(existing_run)]
 
 
 @lru_cache(100)
+def _host_asked(header: str) -> str:
+    """The host in a header Host; empty where it is none."""
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
+
+@lru_cache(100)
 def is_loopback(host: str) -> bool:
     """Whether a host name or address can only mean this machine."""
     try:
@@ -184,8 +193,9 @@ def is_loopback(host: str) -> bool:
 def _check_loopback(request: Request, cors_origins: AbstractSet[str]) -> None:
     """A page in a browser must not reach the API by a name that it has made to resolve here, nor
     command it without reading the answer, for which a browser asks nobody."""
-    host = request.url.hostname or ""
-    if not is_loopback(host):
+    header = request.headers.get("Host")
+    host = request.url.hostname if header is None else _host_asked(header)
+    if not is_loopback(host or ""):
         raise Problem(
             Kind.FORBIDDEN,
             "without tokens the gateway answers only to localhost and 127.0.0.1",

@@ -43,13 +43,14 @@ from tocsin_gateway.api.documents import (
 from tocsin_gateway.api.idempotency import Once, read_idempotency, replayed
 from tocsin_gateway.api.parameters import Parameters, wrong_cursor
 from tocsin_gateway.api.problems import Kind, Problem, invalid
+from tocsin_gateway.api.routing import DirectRoute
 from tocsin_gateway.api.uuids import uuid7
 from tocsin_gateway.api.words import OVERLAPS, PHASES, SORTS
 from tocsin_gateway.commands.job_commands import Accepted
 from tocsin_gateway.projection.cursors import InvalidCursor
 from tocsin_gateway.projection.job_reads import JobFilter
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], route_class=DirectRoute)
 
 UNCHECKED = "Tocsin-Handler-Unchecked"
 """A header of answers: the type of a handler whose configuration nobody here can judge."""
@@ -96,9 +97,10 @@ async def create_job(
 
 
 @router.get("/{job_id}", openapi_extra=openapi.GET_JOB)
-async def get_job(request: Request, job_id: str) -> Response:
+async def get_job(request: Request) -> Response:
     """One job."""
-    context, key = context_of(request), await existing_key(request, job_id)
+    context = context_of(request)
+    key = await existing_key(request, request.path_params["job_id"])
     Parameters(request)
     stored = await context.lookups.stored.get(key)
     if stored is None:
@@ -112,13 +114,14 @@ async def get_job(request: Request, job_id: str) -> Response:
 
 
 @router.put("/{job_id}", openapi_extra=openapi.PUT_JOB)
-async def put_job(request: Request, job_id: str) -> Json:
+async def put_job(request: Request) -> Json:
     """Create the job or replace it."""
     context, caller = context_of(request), await acting(request)
     once = await read_idempotency(request)
     dry_run = Parameters(request, "dry_run").truth("dry_run")
     precondition = read_precondition(request)
-    document, key = await read_object(request), _key_for(caller.tenant, job_id)
+    document = await read_object(request)
+    key = _key_for(caller.tenant, request.path_params["job_id"])
     job = parse_job(document, key, context.handler_checks.errors)
 
     async def command() -> Accepted:
