@@ -1,9 +1,7 @@
 """The gateway's parts, put together; who runs them is another matter (`service.py`, tests)."""
 
-from collections.abc import Iterable
-
 from tocsin import __version__
-from tocsin.broker.port import Cluster, TopicPartition
+from tocsin.broker.port import Cluster
 from tocsin.metrics import Metrics
 from tocsin.model.values import Value
 from tocsin.wire.topics import Topics
@@ -26,6 +24,7 @@ from tocsin_gateway.commands.run_commands import RunCommands
 from tocsin_gateway.commands.signals import Signals
 from tocsin_gateway.commands.token_commands import TokenCommands
 from tocsin_gateway.handler_checks import HandlerChecks
+from tocsin_gateway.projection.audience import LocalAudience
 from tocsin_gateway.projection.audit_log import AuditReads
 from tocsin_gateway.projection.backfills import BackfillReads
 from tocsin_gateway.projection.database import Database
@@ -33,9 +32,8 @@ from tocsin_gateway.projection.event_feed import EventFeed
 from tocsin_gateway.projection.facts import read_outcome
 from tocsin_gateway.projection.job_lookups import JobLookups
 from tocsin_gateway.projection.job_reads import JobReads
-from tocsin_gateway.projection.outcome_tail import OutcomeLog, OutcomeTail
-from tocsin_gateway.projection.progress import Progress
-from tocsin_gateway.projection.projector import Clock, Projector
+from tocsin_gateway.projection.outcome_tail import OutcomeLog
+from tocsin_gateway.projection.projector import COMPACTION_LAG_MS, Clock
 from tocsin_gateway.projection.request_reads import RequestReads
 from tocsin_gateway.projection.retention import Retention
 from tocsin_gateway.projection.run_reads import RunReads
@@ -57,7 +55,7 @@ class Options(Value, frozen=True):
     durable_timeout: float = 5.0
     fold_timeout: float = 15.0
     run_timeout: float = 5.0
-    compaction_lag_ms: int = 86_400_000
+    compaction_lag_ms: int = COMPACTION_LAG_MS
     retention: Retention = Retention()
     token: str | None = None
     issuer: IssuerOptions | None = None
@@ -68,8 +66,8 @@ class Options(Value, frozen=True):
 
 
 class Gateway:
-    """`projector` and `token_reader` have to be run on threads, `producer` polled on one, `app`
-    served."""
+    """`token_reader` has to be run on a thread, `producer` polled on one, `app` served; a projector
+    has to keep the database up with the log, and tell `audience`."""
 
     def __init__(
         self,
@@ -80,23 +78,13 @@ class Gateway:
         clock: Clock,
         options: Options,
     ) -> None:
-        self.progress = Progress()
+        self.audience = LocalAudience(topics.outcomes, metrics)
+        self.progress = self.audience.progress
         self.streams = Streams()
         self.producer = cluster.producer()
         self.tokens = TokenDirectory()
-        measured = _Measured(metrics)
-        self.token_reader = TokenReader(cluster, topics, self.tokens, measured.refused)
-        self.tail = OutcomeTail(topics.outcomes)
-        self.projector = Projector(
-            cluster,
-            database,
-            topics,
-            self.progress,
-            self.tail,
-            clock=clock,
-            observer=measured,
-            compaction_lag_ms=options.compaction_lag_ms,
-            retention=options.retention,
+        self.token_reader = TokenReader(
+            cluster, topics, self.tokens, lambda topic: metrics.records_refused.labels(topic).inc()
         )
         jobs, runs = JobReads(database), RunReads(database)
         lookups = JobLookups(jobs)
@@ -141,7 +129,7 @@ class Gateway:
                 database,
                 self.progress,
                 topics.events,
-                self.tail,
+                self.audience.tail,
                 OutcomeLog(cluster, topics.outcomes, read_outcome),
             ),
             streams=self.streams,
@@ -162,19 +150,3 @@ class Gateway:
             cors_origins=frozenset(options.cors_origins),
         )
         self.app = build_app(context, metrics, __version__, options.cors_origins)
-
-
-class _Measured:
-    """What is read from the log, in metrics."""
-
-    def __init__(self, metrics: Metrics) -> None:
-        self._metrics = metrics
-
-    def wrote(self, records: int, foreign: Iterable[TopicPartition], lag_ms: int) -> None:
-        self._metrics.projection_records.inc(records)
-        self._metrics.projection_lag.set(lag_ms / 1000)
-        for place in foreign:
-            self.refused(place.topic)
-
-    def refused(self, topic: str) -> None:
-        self._metrics.records_refused.labels(topic).inc()

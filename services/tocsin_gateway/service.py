@@ -1,16 +1,14 @@
 """The gateway as a process: threads, signals, exit code.
 
 main thread   HTTP (uvicorn), until SIGTERM or SIGINT
-projector     the only writer of the read model
 tokens        reads the API tokens
 deliveries    serves the producer's delivery reports
-housekeeper   keeps the write-ahead log of SQLite small
+projector     hears the process that keeps the read model up with the log
 """
 
 import logging
 import signal
 import socket
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -23,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tocsin import clock, interpreter
 from tocsin.broker.admin import TopicAdmin
-from tocsin.broker.errors import BrokerError, PropertiesRefused, Retry
+from tocsin.broker.errors import BrokerError, PropertiesRefused
 from tocsin.broker.kafka import KafkaCluster
 from tocsin.metrics import Metrics
 from tocsin.plugins import UnusablePlugin
@@ -32,8 +30,10 @@ from tocsin.wire.topics import Topics
 from tocsin_gateway.access.issuer import IssuerOptions
 from tocsin_gateway.api.context import is_loopback
 from tocsin_gateway.api.event_stream import Streams
+from tocsin_gateway.exit_codes import FAILED, INVALID, exit_code
 from tocsin_gateway.gateway import Gateway, Options
 from tocsin_gateway.handler_checks import HandlerChecks, installed_checks
+from tocsin_gateway.projection.audience import LocalAudience
 from tocsin_gateway.projection.database import (
     Database,
     open_database,
@@ -41,7 +41,11 @@ from tocsin_gateway.projection.database import (
     sqlite_url,
 )
 from tocsin_gateway.projection.engines import DatabaseUnusable
+from tocsin_gateway.projection.progress import Progress
+from tocsin_gateway.projection.projector import COMPACTION_LAG_MS, Projector
 from tocsin_gateway.projection.retention import Retention
+from tocsin_gateway.projector_process.host import ProjectorEnded, ProjectorHost
+from tocsin_gateway.projector_process.messages import Start
 from tocsin_gateway.waiting import Stopped, await_tokens, await_topics
 
 log = logging.getLogger(__name__)
@@ -50,8 +54,6 @@ DEFAULT_ADDRESS = Address("127.0.0.1", 8080)
 
 _GRACE_S = 10
 _REQUEST_S = 10.0
-_LOG_S = 3.0
-_FAILED, _INVALID, _UNREACHABLE = 1, 2, 3
 
 Tell = Callable[[int], None]
 
@@ -59,7 +61,7 @@ Tell = Callable[[int], None]
 class CannotStart(Exception):
     """Why the gateway does not start: a sentence for the operator, and the exit code."""
 
-    def __init__(self, sentence: str, exit_code: int = _INVALID) -> None:
+    def __init__(self, sentence: str, exit_code: int = INVALID) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code
 
@@ -78,7 +80,7 @@ def run_gateway(settings: Settings) -> int:
         return error.exit_code
     except PropertiesRefused as error:
         log.error("%s", error, extra={"action": "gateway_refused"})
-        return _INVALID
+        return INVALID
     except Stopped:
         return 0
 
@@ -94,32 +96,36 @@ def rebuild_read_model(settings: Settings, tell: Tell) -> int:
         cluster = _cluster(settings)
         _require_topics(settings)
         with _usable(), rebuilding(_database_url(settings), clock.now_ms()) as database:
-            _project(_gateway(settings, cluster, database), tell)
+            topics = Topics(settings.prefix)
+            audience = LocalAudience(topics.outcomes, Metrics())
+            projector = Projector(
+                cluster,
+                database,
+                topics,
+                audience,
+                clock=clock,
+                compaction_lag_ms=COMPACTION_LAG_MS,
+                retention=_retention(settings),
+            )
+            _project(projector, audience.progress, tell)
     except CannotStart as error:
         log.error("%s", error, extra={"action": "gateway_refused"})
         return error.exit_code
     except BrokerError as error:
         log.error("not rebuilt: %s", error, extra={"action": "rebuild_failed"})
-        return _exit_code(error)
+        return exit_code(error)
     return 0
 
 
-def _exit_code(error: BaseException) -> int:
-    if isinstance(error, PropertiesRefused):
-        return _INVALID
-    return _UNREACHABLE if isinstance(error, Retry) else _FAILED
-
-
-def _project(gateway: Gateway, tell: Tell) -> None:
+def _project(projector: Projector, progress: Progress, tell: Tell) -> None:
     """Read until the history is complete. Raises `BrokerError`s and SQLAlchemy's errors."""
     try:
-        gateway.projector.open()
-        while not gateway.progress.history_complete:
-            gateway.projector.step(0.1)
-            tell(gateway.projector.backlog())
+        projector.open()
+        while not progress.history_complete:
+            projector.step(0.1)
+            tell(projector.backlog())
     finally:
-        gateway.projector.close()
-        gateway.producer.close()
+        projector.close()
 
 
 def _serve(settings: Settings) -> int:
@@ -158,7 +164,11 @@ def _serve(settings: Settings) -> int:
                 server.run(sockets=[listener])
     gateway.streams.close()
     database.close()
-    return _exit_code(failures[0]) if failures else 0
+    return _code_of(failures[0]) if failures else 0
+
+
+def _code_of(failure: BaseException) -> int:
+    return failure.exit_code if isinstance(failure, ProjectorEnded) else exit_code(failure)
 
 
 class _Server(uvicorn.Server):
@@ -199,26 +209,24 @@ def _working(
             work()
         except BaseException as error:
             failures.append(error)
-            log.critical("%s", error, exc_info=not isinstance(error, BrokerError))
+            is_known = isinstance(error, BrokerError | ProjectorEnded)
+            log.critical("%s", error, exc_info=not is_known)
             server.should_exit = True
 
     def serve_deliveries() -> None:
         while not stop.is_set():
             gateway.producer.poll(0.1)
 
+    host = ProjectorHost(_start(settings), gateway.audience, database)
+
     def project() -> None:
         await_topics(partial(_require_topics, settings), gateway.progress, stop)
-        gateway.projector.run(stop)
-
-    def keep_house() -> None:
-        while not stop.wait(_LOG_S):
-            _move_log(database)
+        host.run()
 
     threads = [
         Thread(target=guard, args=(project,), name="projector"),
         Thread(target=guard, args=(lambda: gateway.token_reader.run(stop),), name="tokens"),
         Thread(target=guard, args=(serve_deliveries,), name="deliveries"),
-        Thread(target=guard, args=(keep_house,), name="housekeeper"),
     ]
     for thread in threads:
         thread.start()
@@ -227,17 +235,21 @@ def _working(
     finally:
         gateway.producer.flush(_GRACE_S / 2)
         stop.set()
+        host.stop()
         for thread in threads:
             thread.join()
         gateway.producer.close()
 
 
-def _move_log(database: Database) -> None:
-    """A failure passes: the log is larger then, and the writer moves it at last."""
-    try:
-        database.move_log()
-    except sqlite3.Error as error:
-        log.warning("the log of the read model: %s", error, extra={"action": "log_not_moved"})
+def _start(settings: Settings) -> Start:
+    return Start(
+        bootstrap=settings.bootstrap(),
+        kafka=dict(settings.kafka),
+        prefix=settings.prefix,
+        database_url=_database_url(settings),
+        history_age_ms=settings.history_age_ms,
+        history_runs=settings.history_runs,
+    )
 
 
 @contextmanager
@@ -250,7 +262,7 @@ def _listening(address: Address) -> Iterator[socket.socket]:
         raise CannotStart(
             f"cannot listen on {address.host}:{address.port} ({error.strerror or error}): "
             "set TOCSIN_LISTEN to another HOST:PORT",
-            _FAILED,
+            FAILED,
         ) from None
     with listener:
         yield listener
@@ -311,7 +323,7 @@ def _usable() -> Iterator[None]:
         raise CannotStart(f"TOCSIN_DATABASE_URL: {error}") from None
     except (SQLAlchemyError, OSError) as error:
         cause = error.__cause__ or error
-        raise CannotStart(f"the database of the read model: {cause}", _FAILED) from None
+        raise CannotStart(f"the database of the read model: {cause}", FAILED) from None
 
 
 def _gateway(settings: Settings, cluster: KafkaCluster, database: Database) -> Gateway:
@@ -323,9 +335,13 @@ def _gateway(settings: Settings, cluster: KafkaCluster, database: Database) -> G
         rate_limit=settings.rate_limit,
         cors_origins=settings.cors_origins,
         handler_checks=_handler_checks(),
-        retention=Retention(age_ms=settings.history_age_ms, runs_a_job=settings.history_runs),
+        retention=_retention(settings),
     )
     return Gateway(cluster, database, Topics(settings.prefix), Metrics(), clock, options)
+
+
+def _retention(settings: Settings) -> Retention:
+    return Retention(age_ms=settings.history_age_ms, runs_a_job=settings.history_runs)
 
 
 def _handler_checks() -> HandlerChecks:

@@ -20,6 +20,7 @@ from tocsin.testing import MemoryCluster, SettableClock
 from tocsin.wire.topics import Topics
 from tocsin_gateway.gateway import Gateway, Options
 from tocsin_gateway.projection.database import Database, open_database, sqlite_url
+from tocsin_gateway.projection.projector import Projector
 
 PARTITIONS = 4
 _HALF_A_DAY_MS = 43_200_000
@@ -65,6 +66,15 @@ class Harness:
         self.gateway = Gateway(
             self.cluster, self.database, self.topics, Metrics(), self.cluster.clock, options
         )
+        self.projector = Projector(
+            self.cluster,
+            self.database,
+            self.topics,
+            self.gateway.audience,
+            clock=self.cluster.clock,
+            compaction_lag_ms=options.compaction_lag_ms,
+            retention=options.retention,
+        )
         self.kafka_acknowledges = True
         self.scheduler_runs = True
         self.projector_runs = True
@@ -86,7 +96,7 @@ class Harness:
             self.projector_runs = True
         if self.projector_runs:
             self.gateway.token_reader.step(0)
-            self.gateway.projector.step(0)
+            self.projector.step(0)
 
     def settle(self) -> None:
         """Until all that is written is in the read model."""
@@ -192,7 +202,7 @@ class Harness:
 
     def __enter__(self) -> Self:
         self.gateway.token_reader.open()
-        self.gateway.projector.open()
+        self.projector.open()
         self.settle()
         return self
 
@@ -206,7 +216,7 @@ class Harness:
         self._runner.close()
         self.gateway.streams.close()
         self.gateway.token_reader.close()
-        self.gateway.projector.close()
+        self.projector.close()
         self.gateway.producer.close()
         self.database.close()
 

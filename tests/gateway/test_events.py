@@ -118,8 +118,8 @@ def test_a_place_means_the_same_after_the_read_model_was_built_anew(harness: Har
     harness.settle()
     beginning = listen(harness, 1, after=place(harness), say=("four",))[0].id
     wipe(harness.database)
-    harness.gateway.projector.close()
-    harness.gateway.projector.open()
+    harness.projector.close()
+    harness.projector.open()
     harness.settle()
     found = listen(harness, 1, after=beginning, say=("five",))
 

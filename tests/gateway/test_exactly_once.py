@@ -76,10 +76,10 @@ def step_fails(harness: Harness, statements: int) -> bool:
     before = contents(harness.database)
     with failing_after(harness.database, statements):
         try:
-            harness.gateway.projector.step(0)
+            harness.projector.step(0)
         except OperationalError as error:
-            harness.gateway.projector.failed(error)
-    if harness.gateway.projector.is_open:
+            harness.projector.failed(error)
+    if harness.projector.is_open:
         return False
     assert contents(harness.database) == before
     return True
@@ -100,12 +100,12 @@ def undisturbed(harness: Harness) -> dict[str, list[tuple[Any, ...]]]:
 def test_a_failure_between_any_two_statements_leaves_all_or_nothing(
     harness: Harness, undisturbed: dict[str, list[tuple[Any, ...]]], failures: list[int]
 ) -> None:
-    harness.gateway.projector.close()
+    harness.projector.close()
     wipe(harness.database)
-    harness.gateway.projector.open()
+    harness.projector.open()
     for statements in failures:
         if step_fails(harness, statements):
-            harness.gateway.projector.open()
+            harness.projector.open()
     harness.settle()
 
     assert len(undisturbed["runs"]) == 12
@@ -119,9 +119,9 @@ def test_a_read_model_wiped_under_a_running_gateway_is_built_again(harness: Harn
     wipe(harness.database)
     harness.scheduler.emit(harness.scheduler.run_of(KEY, 0))
     with pytest.raises(OffsetsMoved):
-        harness.gateway.projector.step(0)
-    harness.gateway.projector.close()
-    harness.gateway.projector.open()
+        harness.projector.step(0)
+    harness.projector.close()
+    harness.projector.open()
     harness.settle()
 
     assert len(contents(harness.database)["runs"]) == len(before["runs"]) + 1
@@ -130,8 +130,8 @@ def test_a_read_model_wiped_under_a_running_gateway_is_built_again(harness: Harn
 def test_two_projectors_over_one_database_count_once(harness: Harness, tmp_path: Path) -> None:
     with Harness(tmp_path, cluster=harness.cluster, scheduler=harness.scheduler) as other:
         some_history(harness)
-        other.gateway.projector.step(0)
-        harness.gateway.projector.step(0)
+        other.projector.step(0)
+        harness.projector.step(0)
         other.settle()
         first = contents(harness.database)
         written = other.http.put("/v1/jobs/b", json=job())
@@ -163,11 +163,11 @@ def test_records_that_another_projector_has_written_are_left_out(harness: Harnes
 
 def test_another_log_begins_the_read_model_anew(harness: Harness, tmp_path: Path) -> None:
     harness.http.put("/v1/jobs/a", json=job())
-    harness.gateway.projector.close()
+    harness.projector.close()
     harness.cluster.delete_topic(harness.topics.jobs)
     harness.cluster.create_topic(harness.topics.jobs, 4, compacted=True)
     harness.scheduler.held.clear()
-    harness.gateway.projector.open()
+    harness.projector.open()
 
     assert harness.http.get("/v1/jobs/a").status_code == 404
 
@@ -180,11 +180,11 @@ def test_records_that_expired_unread_do_not_stop_the_gateway(harness: Harness) -
         if len(harness.cluster.records(harness.topics.runs("normal"), p)) > 1
     )
     harness.cluster.truncate(topic, partition, 1)
-    harness.gateway.projector.step(0)
+    harness.projector.step(0)
     with pytest.raises(Rebuild) as caught:
-        harness.gateway.projector.step(0)
-    harness.gateway.projector.failed(caught.value)
-    harness.gateway.projector.open()
+        harness.projector.step(0)
+    harness.projector.failed(caught.value)
+    harness.projector.open()
     harness.settle()
 
     assert harness.http.get("/v1/runs").status_code == 200

@@ -39,9 +39,9 @@ def test_a_gateway_serves_the_old_one_until_it_takes_up_the_new(
     assert harness.database.generation == old
     harness.cluster.clock.advance(5_000)
     with pytest.raises(OffsetsMoved) as moved:
-        harness.gateway.projector.step(0)
-    harness.gateway.projector.failed(moved.value)
-    harness.gateway.projector.open()
+        harness.projector.step(0)
+    harness.projector.failed(moved.value)
+    harness.projector.open()
     harness.settle()
 
     assert harness.database.generation == old + 1

@@ -58,8 +58,8 @@ def test_b173_the_last_runs_are_kept_in_order(harness: Harness) -> None:
     sweep(harness)
 
     assert listed(harness) == before[:100]
-    harness.gateway.projector.close()
-    harness.gateway.projector.open()
+    harness.projector.close()
+    harness.projector.open()
     harness.settle()
     assert listed(harness) == before[:100]
 
@@ -178,8 +178,8 @@ def test_a_job_that_never_runs_again_loses_what_was_too_much_before_a_restart(
     harness: Harness,
 ) -> None:
     run(harness, 300)
-    harness.gateway.projector.close()
-    harness.gateway.projector.open()
+    harness.projector.close()
+    harness.projector.open()
     assert len(listed(harness)) == 300
     sweep(harness)
 

@@ -271,9 +271,9 @@ def test_the_number_of_jobs_is_that_of_the_lists(harness: Harness) -> None:
     harness.http.post("/v1/jobs/job-4/pause")
     expected = {"active": 3, "paused": 1, "completed": 1}
     assert stats(harness, "/v1/stats")["jobs"] == expected
-    harness.gateway.projector.close()
+    harness.projector.close()
     harness.cluster.clock.advance(2 * DAY_MS)
-    harness.gateway.projector.open()
+    harness.projector.open()
 
     assert stats(harness, "/v1/stats")["jobs"] == expected
     for phase, number in expected.items():

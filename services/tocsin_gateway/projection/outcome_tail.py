@@ -57,16 +57,12 @@ class OutcomeTail:
                     self._said[tp.partition] = deque()
                     self._begins[tp.partition] = self._ends[tp.partition] = offset
 
-    def note(
-        self,
-        reached: Mapping[TopicPartition, int],
-        outcomes: Iterable[tuple[Record, Outcome]],
-    ) -> None:
-        """These are all outcomes between the end so far and `reached`."""
+    def note(self, reached: Mapping[TopicPartition, int], said: Iterable[tuple[int, Said]]) -> None:
+        """These are all that was said between the end so far and `reached`, with the partitions."""
         with self._lock:
-            for record, outcome in outcomes:
-                if outcome.kind in TOLD and record.offset >= self._ends[record.partition]:
-                    self._keep(record, outcome)
+            for partition, each in said:
+                if each.offset >= self._ends[partition]:
+                    self._keep(partition, each)
             for tp, end in reached.items():
                 if tp.topic == self.topic:
                     self._ends[tp.partition] = max(end, self._ends[tp.partition])
@@ -93,11 +89,11 @@ class OutcomeTail:
             return found[:most], found[most].offset
         return found, max(start, end)
 
-    def _keep(self, record: Record, outcome: Outcome) -> None:
-        said = self._said[record.partition]
+    def _keep(self, partition: int, each: Said) -> None:
+        said = self._said[partition]
         while len(said) >= MOST_OF_PARTITION:
-            self._begins[record.partition] = said.popleft().offset + 1
-        said.append(_said(record, outcome))
+            self._begins[partition] = said.popleft().offset + 1
+        said.append(each)
 
 
 class OutcomeLog:
@@ -152,6 +148,15 @@ class OutcomeLog:
             return
         if isinstance(outcome, Outcome) and outcome.kind in TOLD:
             found[record.partition].append(_said(record, outcome))
+
+
+def said_of(outcomes: Iterable[tuple[Record, Outcome]]) -> list[tuple[int, Said]]:
+    """What is told of outcomes, with the partitions."""
+    return [
+        (record.partition, _said(record, outcome))
+        for record, outcome in outcomes
+        if outcome.kind in TOLD
+    ]
 
 
 def _said(record: Record, outcome: Outcome) -> Said:

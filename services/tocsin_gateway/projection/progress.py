@@ -1,16 +1,25 @@
 """How far the read model has come, and who waits for it to get somewhere. For any thread."""
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
+from enum import IntEnum
 from itertools import chain, islice
-from threading import Event, Lock
+from threading import Lock
 
 from tocsin.broker.port import TopicPartition
-from tocsin_gateway.projection.writer import Written
+
+
+class Demand(IntEnum):
+    """How many wait for what is not in the read model yet."""
+
+    NONE = 0
+    ONE = 1
+    CROWD = 2
 
 
 class Progress:
-    """Written by the projector, awaited by requests."""
+    """Told by the projector, awaited by requests."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -19,11 +28,16 @@ class Progress:
             defaultdict(list)
         )
         self._run_waiters: defaultdict[str, list[Future[None]]] = defaultdict(list)
-        self._is_awaited = Event()
+        self._on_demand: Callable[[Demand], None] = lambda _: None
+        self._demand = Demand.NONE
         self._topic_waiters: defaultdict[str, list[Future[None]]] = defaultdict(list)
         self.jobs_complete = False
         self.history_complete = False
         self.problem: str | None = None
+
+    def listen(self, on_demand: Callable[[Demand], None]) -> None:
+        """From now on tell when the demand changes; that must not block."""
+        self._on_demand = on_demand
 
     def passed(self, partition: TopicPartition, offset: int) -> Future[None]:
         """Done when the record at `offset` is in the read model."""
@@ -35,7 +49,7 @@ class Progress:
                 waiters = self._offset_waiters[partition]
                 waiters[:] = [(at, other) for at, other in waiters if not other.done()]
                 waiters.append((offset, future))
-                self._is_awaited.set()
+                self._count()
         return future
 
     def learnt(self, run_id: str) -> Future[None]:
@@ -44,7 +58,7 @@ class Progress:
         with self._lock:
             waiters = self._run_waiters[run_id]
             waiters.append(future)
-            self._is_awaited.set()
+            self._count()
         future.add_done_callback(lambda _: self._forget(run_id, future))
         return future
 
@@ -63,30 +77,21 @@ class Progress:
                 waiters.append(future)
         return future
 
-    def await_demand(self, timeout: float) -> bool:
-        """Whether a request waits for records or a run; blocks until one does, at most `timeout`
-        seconds."""
-        return self._is_awaited.wait(timeout)
-
     @property
-    def has_crowd(self) -> bool:
-        """Whether several requests wait for records."""
-        with self._lock:
-            waiting = chain.from_iterable(self._offset_waiters.values())
-            return len(list(islice(waiting, 2))) > 1
+    def demand(self) -> Demand:
+        return self._demand
 
-    def publish(self, written: Written) -> None:
-        """A batch has been committed."""
+    def publish(self, reached: Mapping[TopicPartition, int], runs: Iterable[str] = ()) -> None:
+        """A batch has been committed: next offsets, and the runs that it changed."""
         with self._lock:
-            self._reached.update(written.reached)
-            ready = [future for tp in written.reached for future in self._take_passed(tp)]
-            for topic in self._topic_waiters.keys() & {tp.topic for tp in written.reached}:
+            self._reached.update(reached)
+            ready = [future for tp in reached for future in self._take_passed(tp)]
+            for topic in self._topic_waiters.keys() & {tp.topic for tp in reached}:
                 ready += self._topic_waiters.pop(topic)
             if self._run_waiters:
-                for run_id in written.runs.keys() & self._run_waiters.keys():
+                for run_id in self._run_waiters.keys() & set(runs):
                     ready += self._run_waiters[run_id]
-            if not (self._offset_waiters or self._run_waiters):
-                self._is_awaited.clear()
+            self._count()
         for future in dict.fromkeys(ready):
             if not future.done() and future.set_running_or_notify_cancel():
                 future.set_result(None)
@@ -95,6 +100,13 @@ class Progress:
         """The read model is being read from other offsets; who waits goes on waiting."""
         with self._lock:
             self._reached.clear()
+
+    def _count(self) -> None:
+        waiting = len(list(islice(chain.from_iterable(self._offset_waiters.values()), 2)))
+        demand = Demand(max(waiting, 1 if self._run_waiters else 0))
+        if demand != self._demand:
+            self._demand = demand
+            self._on_demand(demand)
 
     def _take_passed(self, partition: TopicPartition) -> list["Future[None]"]:
         waiters = self._offset_waiters.pop(partition, None)

@@ -8,7 +8,7 @@ No consumer group is needed: the offsets are the read model's own.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from threading import Event
 from typing import Protocol
 
@@ -19,26 +19,29 @@ from tocsin.broker.errors import BrokerError, Die, Rebuild
 from tocsin.broker.port import Cluster, LogReader, Record, TopicInfo, TopicPartition
 from tocsin.model.jobs import PRIORITIES
 from tocsin.wire.topics import Topics
+from tocsin_gateway.projection.audience import Audience, News
 from tocsin_gateway.projection.cold import ColdReader
 from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.facts import Decode, decoders
 from tocsin_gateway.projection.identity import ensure_identity, wipe
 from tocsin_gateway.projection.job_reads import known_pools
-from tocsin_gateway.projection.outcome_tail import OutcomeTail
-from tocsin_gateway.projection.progress import Progress
+from tocsin_gateway.projection.outcome_tail import said_of
+from tocsin_gateway.projection.progress import Demand
 from tocsin_gateway.projection.retention import Retention, Sweeper
 from tocsin_gateway.projection.sweep_pace import SweepPace
 from tocsin_gateway.projection.tables import offsets
 from tocsin_gateway.projection.writer import (
     OffsetsMoved,
     Writer,
-    Written,
     store_offsets,
     stored_offsets,
     touch_offsets,
 )
 
 log = logging.getLogger(__name__)
+
+COMPACTION_LAG_MS = 86_400_000
+"""`min.compaction.lag.ms` of the jobs topic."""
 
 _BATCH = 2_000
 _GATHER_S = 0.2
@@ -60,12 +63,6 @@ class Clock(Protocol):
     def monotonic_ms(self) -> int: ...
 
 
-class Observer(Protocol):
-    """Told what has been done, for metrics."""
-
-    def wrote(self, records: int, foreign: Iterable[TopicPartition], lag_ms: int) -> None: ...
-
-
 class StoodStill(Exception):
     """Nothing was read for so long that edits may have been compacted away unseen."""
 
@@ -78,21 +75,17 @@ class Projector:
         cluster: Cluster,
         database: Database,
         topics: Topics,
-        progress: Progress,
-        tail: OutcomeTail,
+        audience: Audience,
         *,
         clock: Clock,
-        observer: Observer,
         compaction_lag_ms: int,
         retention: Retention,
     ) -> None:
         self._cluster = cluster
         self._database = database
         self._topics = topics
-        self._progress = progress
-        self._tail = tail
+        self._audience = audience
         self._clock = clock
-        self._observer = observer
         self._standstill_ms = compaction_lag_ms - _STANDSTILL_MARGIN_MS
         self._writer = Writer(
             database, compaction_lag_ms=compaction_lag_ms, runs_a_job=retention.runs_a_job
@@ -108,6 +101,7 @@ class Projector:
         self._positions: dict[TopicPartition, int] = {}
         self._behind: set[TopicPartition] = set()
         self._misplaced: Rebuild | None = None
+        self._reason: str | None = None
         self._last = _Times(clock)
         self._pace = SweepPace(clock.monotonic_ms())
 
@@ -134,8 +128,8 @@ class Projector:
         """Let records pile up after a small batch: a transaction costs as much as dozens of them.
         Only for a moment while a request waits for what it has written, a little longer where
         several do."""
-        if 0 < size < _BATCH and self._progress.await_demand(_GATHER_S):
-            stop.wait(_CROWD_BREATH_S if self._progress.has_crowd else _BREATH_S)
+        if 0 < size < _BATCH and (demand := self._audience.await_demand(_GATHER_S)):
+            stop.wait(_CROWD_BREATH_S if demand is Demand.CROWD else _BREATH_S)
 
     def open(self) -> None:
         """Take up reading at the stored offsets; partitions of jobs without one are read cold.
@@ -148,7 +142,7 @@ class Projector:
             self._misplaced = None
         found = self._find_topics()
         ensure_identity(self._database, self._cluster.cluster_id(_TIMEOUT_S), found)
-        self._progress.begin_anew()
+        self._audience.begin_anew(self._database.generation)
         self._writer.begin_anew()
         self._sweeper.begin_anew()
         self._pools = known_pools(self._database)
@@ -161,8 +155,8 @@ class Projector:
         self._positions = self._start(self._reader, partitions)
         self._behind = set(partitions)
         self._reader.assign(self._positions)
-        self._tail.begin_anew(self._positions)
-        self._publish(Written(reached=dict(self._positions)))
+        self._audience.start(self._positions)
+        self._audience.tell(News(reached=dict(self._positions)))
         self._last = _Times(self._clock)
         self._pace = SweepPace(self._clock.monotonic_ms())
 
@@ -181,7 +175,7 @@ class Projector:
         if records or self._behind & ends.keys():
             self._write(records, ends)
         self._last.step(self._clock)
-        self._progress.problem = None
+        self._trouble(None)
         self._sweep(records_wait=len(records) == _BATCH)
         self._keep_house(idle=not records)
         return len(records)
@@ -192,7 +186,7 @@ class Projector:
 
     def failed(self, error: Exception) -> None:
         """`open` or `step` raised this, which passes: stop, so that `open` may follow."""
-        self._progress.problem = str(error)
+        self._trouble(str(error))
         self._misplaced = error if isinstance(error, Rebuild) else self._misplaced
         log.warning(
             "reading again from what is stored: %s", error, extra={"action": "projector_again"}
@@ -222,18 +216,26 @@ class Projector:
         written = self._writer.write(records, start, reached, self._decoders, now)
         self._positions.update(written.reached)
         self._behind -= ends.keys()
-        self._tail.note(reached, written.outcomes)
-        self._publish(written)
         lag = now - records[-1].timestamp if records and self._behind else 0
-        self._observer.wrote(len(records), written.foreign, max(lag, 0))
+        self._audience.tell(
+            News(
+                reached=written.reached,
+                runs=tuple(written.runs),
+                said=tuple(said_of(written.outcomes)),
+                records=len(records),
+                foreign=tuple(place.topic for place in written.foreign),
+                lag_ms=max(lag, 0),
+                jobs_complete=not any(tp.topic == self._topics.jobs for tp in self._behind),
+                history_complete=not self._behind,
+            )
+        )
         if not written.pools <= self._pools:
             self._add_pools(written.pools)
 
-    def _publish(self, written: Written) -> None:
-        behind_jobs = any(tp.topic == self._topics.jobs for tp in self._behind)
-        self._progress.jobs_complete = self._progress.jobs_complete or not behind_jobs
-        self._progress.history_complete = self._progress.history_complete or not self._behind
-        self._progress.publish(written)
+    def _trouble(self, reason: str | None) -> None:
+        if reason != self._reason:
+            self._reason = reason
+            self._audience.trouble(reason)
 
     def _sweep(self, *, records_wait: bool) -> None:
         began = self._clock.monotonic_ms()
