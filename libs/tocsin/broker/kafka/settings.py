@@ -31,8 +31,8 @@ _COMMON: Properties = {
 }
 _COMMON_RULES: Properties = {"allow.auto.create.topics": False}
 
-# `fetch.wait.max.ms`: an empty fetch is answered after this long, and holds up everything behind it:
-# the news that a partition has ended, the first fetch of one just assigned or resumed.
+# An empty fetch is answered after `fetch.wait.max.ms`, and holds up everything behind it: the news
+# that a partition has ended, the first fetch of one just assigned or resumed.
 _CONSUMER: Properties = {
     "fetch.error.backoff.ms": 100,
     # Small queues, so that memory does not grow with the log; refilled at once, not after 1 s.
