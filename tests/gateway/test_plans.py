@@ -242,6 +242,12 @@ def test_the_pools_are_found_without_looking_at_the_jobs(filled: Database) -> No
     assert "jobs_by_pool" in found[0]
 
 
+def test_the_pools_of_a_tenant_are_found_without_looking_at_the_jobs(filled: Database) -> None:
+    found = plans(filled, lambda: JobReads(filled).pools(TENANT))
+
+    assert all("jobs_by_pool" in plan for plan in found)
+
+
 @pytest.mark.parametrize("sort", ["job_id", "-job_id", "created_at", "-created_at"])
 @pytest.mark.parametrize("text", [None, "x"])
 def test_a_list_of_jobs_passes_tombstones_by(

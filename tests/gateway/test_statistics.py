@@ -194,6 +194,8 @@ def test_the_slots_of_a_backfill_are_not_late(harness: Harness) -> None:
     assert of_job["lateness_ms"]["count"] == of_tenant["lateness_ms"]["count"] == 1
     assert (of_job["lateness_ms"]["max"], of_job["duration_ms"]["count"]) == (5, 2)
     assert of_job["occurrences"] == {"succeeded": 2}
+    rows = harness.http.get("/v1/runs", params={"job_id": "a"}).json()["items"]
+    assert [row["lateness_ms"] for row in rows] == [5, None]
 
 
 def test_the_success_rate_leaves_out_what_was_cancelled_or_goes_on(harness: Harness) -> None:

@@ -51,6 +51,23 @@ def test_a_token_opens_its_tenant_alone(guarded: Harness) -> None:
     assert "other" not in other.text
 
 
+def test_the_registry_names_no_pool_of_another_tenant(guarded: Harness) -> None:
+    for tenant, pool in (("acme", "own"), ("other", "hushed")):
+        headers = STATIC | {"Tocsin-Tenant": tenant}
+        guarded.http.put("/v1/jobs/b", json=job(pool=pool), headers=headers)
+    path = "/v1/schema-registry/subjects"
+    mine = guarded.http.get(path, headers=bearer(guarded))
+    every = guarded.http.get(path, headers=bearer(guarded, name="all", tenant=None))
+    hidden = guarded.http.get(
+        f"{path}/tocsin.runs.hushed.high-value/versions", headers=bearer(guarded, name="again")
+    )
+
+    assert "tocsin.runs.own.high-value" in mine.json()
+    assert "hushed" not in mine.text
+    assert "tocsin.runs.hushed.high-value" in every.json()
+    assert hidden.status_code == 404
+
+
 def test_a_token_of_all_tenants_chooses_one(guarded: Harness) -> None:
     every = bearer(guarded, tenant=None)
     other = guarded.http.get("/v1/jobs/a", headers=every | {"Tocsin-Tenant": "other"})

@@ -100,7 +100,10 @@ class StaleGeneration(Fenced):
 class OutcomeUnknown(BrokerError):
     """The call may have taken effect, and may still do so."""
 
-    advice = "build a new producer, fence the old one and read the log again before going on"
+    advice = (
+        "read the log before it is written again; a transactional producer has to be built anew "
+        "first, which fences this one"
+    )
 
 
 class Rebuild(BrokerError):

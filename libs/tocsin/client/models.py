@@ -124,8 +124,8 @@ class RunError(Answer, frozen=True):
 class Run(Answer, frozen=True):
     """A run, or an occurrence that did not become one (skipped, missed) with its reason.
 
-    lateness_ms: from due to the first start. count: occurrences that were passed over together,
-    from `first_time` to `scheduled_time`.
+    lateness_ms: from due to the first start; None for a slot of a backfill. count: occurrences that
+    were passed over together, from `first_time` to `scheduled_time`.
     """
 
     run_id: str

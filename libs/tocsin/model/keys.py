@@ -77,6 +77,12 @@ def run_id(tenant: str, job_id: str, scheduled_time: int, suffix: str = "") -> s
     return f"{tenant}.{job_id}.{run_time(scheduled_time)}{suffix}"
 
 
+def is_of_backfill(run_id: str) -> bool:
+    """Whether a run id is of a slot that a backfill asked for (`-b` and eight digits behind it).
+    Such a slot is not late."""
+    return run_id[-10:-8] == "-b"
+
+
 class RunName(NamedTuple):
     """A run id taken apart."""
 

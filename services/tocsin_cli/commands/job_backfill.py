@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tocsin_cli.commands import job_options as options
-from tocsin_cli.failures import NEGATIVE
+from tocsin_cli.failures import NEGATIVE, CommandFailed
 from tocsin_cli.invocation import invocation_of
 
 if TYPE_CHECKING:
@@ -101,9 +101,19 @@ def _until_ended(tocsin: "Client", backfill: "Backfill") -> "Backfill":
         while not backfill.has_ended:
             tell((backfill.slots or 0) - backfill.accounted)
             sleep(_PAUSE_S)
-            found = tocsin.backfills(backfill.job_id).items
-            backfill = next(each for each in found if each.backfill_id == backfill.backfill_id)
+            backfill = _as_it_is(tocsin, backfill)
     return backfill
+
+
+def _as_it_is(tocsin: "Client", backfill: "Backfill") -> "Backfill":
+    for found in tocsin.backfills(backfill.job_id).items:
+        if found.backfill_id == backfill.backfill_id:
+            return found
+    raise CommandFailed(
+        f"{backfill.backfill_id} goes on, but is not among the newest backfills of its job any "
+        "more; `tocsin run list --job` shows its runs",
+        NEGATIVE,
+    )
 
 
 def _sentence(backfill: "Backfill") -> str:

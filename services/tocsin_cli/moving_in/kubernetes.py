@@ -51,6 +51,9 @@ _CONTAINER = frozenset(
         "terminationMessagePolicy",
     }
 )
+_OF_KUBECTL = "kubectl.kubernetes.io/last-applied-configuration"
+"""It writes this annotation on all it applies; it says nothing that the object does not."""
+
 _LIMITS = frozenset({"memory", "cpu"})
 _PULL = {"Always": "always", "IfNotPresent": "missing", "Never": "never"}
 
@@ -84,6 +87,7 @@ class _CronJob:
 
     def __init__(self, node: Node, found: Collector) -> None:
         self._found = found
+        self._node = node
         metadata = _node(node, "metadata")
         self._name = str(metadata.get("name", "job"))
         self._namespace = metadata.get("namespace")
@@ -102,6 +106,7 @@ class _CronJob:
         self._note_rest("", self._spec, _CRON_JOB)
         self._note_rest("jobTemplate.spec.", self._job, _JOB)
         self._note_rest("pod ", self._pod, _POD | self._defaults())
+        self._note_metadata("its own", self._node)
         self._note_metadata("jobTemplate", self._job_template)
         self._note_metadata("pod", self._pod_template)
         for other in containers[1:]:
@@ -197,7 +202,7 @@ class _CronJob:
         """Labels and annotations, by which policies and other controllers know a pod."""
         metadata = _node(template, "metadata")
         for name in ("labels", "annotations"):
-            if metadata.get(name):
+            if _node(metadata, name).keys() - {_OF_KUBECTL}:
                 self._found.note(self._where, f"{whose} {name}")
 
     def _note_rest(self, prefix: str, node: Node, known: frozenset[str]) -> None:

@@ -7,6 +7,7 @@ from tocsin.model.events import Event
 from tocsin.model.fold import Held
 from tocsin.model.job_json import render_job
 from tocsin.model.jobs import Job
+from tocsin.model.keys import is_of_backfill
 from tocsin.model.runs import Outcome
 from tocsin.model.strict_json import InvalidJson, JsonObject, JsonValue, loads
 from tocsin.timetable import InvalidSchedule, Preview, schedule_of
@@ -56,11 +57,13 @@ def run_page(found: RunPage) -> JsonObject:
 
 
 def run_document(row: RunRow) -> JsonObject:
-    """A row of the history. `lateness_ms`: from due to the first start. A row of several
-    occurrences has their `count` and the `first_time`; it stands at the last of them."""
+    """A row of the history. `lateness_ms`: from due to the first start; the slots of a backfill are
+    not late. A row of several occurrences has their `count` and the `first_time`; it stands at the
+    last of them."""
     late = None
-    if row.first_started_time is not None and row.due_time is not None:
-        late = row.first_started_time - row.due_time
+    due = None if is_of_backfill(row.run_id) else row.due_time
+    if row.first_started_time is not None and due is not None:
+        late = row.first_started_time - due
     return {
         "run_id": row.run_id,
         "tenant": row.tenant,

@@ -157,9 +157,17 @@ class JobReads:
             found += some
         return [JobKey(wanted.tenant, str(job_id)) for (job_id,) in found]
 
-    def pools(self) -> frozenset[str]:
-        """The pools that jobs name, and the default one."""
-        return known_pools(self._database)
+    def pools(self, tenant: str | None = None) -> frozenset[str]:
+        """The pools that jobs name, of a tenant or of all, and the default one."""
+        pools = known_pools(self._database)
+        if tenant is None:
+            return pools
+        with self._database.read() as connection:
+            return frozenset(
+                pool
+                for pool in pools
+                if pool == DEFAULT_POOL or _is_named(connection, pool, tenant)
+            )
 
     def judged_of_many(self, places: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Judged]:
         """The verdicts on records of the jobs topic: (partition, offset) -> what became of it.
@@ -256,6 +264,12 @@ def known_pools(database: Database) -> frozenset[str]:
     """The pools that jobs name, and the default one."""
     with database.read() as connection:
         return frozenset({DEFAULT_POOL, *distinct(connection, jobs.c.pool)})
+
+
+def _is_named(connection: Connection, pool: str, tenant: str) -> bool:
+    """Whether a job of the tenant names the pool."""
+    query = select(jobs.c.job_id).where(jobs.c.pool == pool, jobs.c.tenant == tenant)
+    return connection.execute(query.limit(1)).first() is not None
 
 
 def _jobs() -> Select[Any]:

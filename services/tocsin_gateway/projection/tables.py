@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql
 
-SCHEMA_VERSION = "6"
+SCHEMA_VERSION = "7"
 """Raised with every change of a table: each version has a read model of its own."""
 
 metadata = MetaData()
@@ -96,7 +96,7 @@ jobs = Table(
         sqlite_where=EXISTING,
         postgresql_where=EXISTING,
     ),
-    Index("jobs_by_pool", "pool"),
+    Index("jobs_by_pool", "pool", "tenant"),
     Index("jobs_by_status", "tenant", "status"),
     Index("jobs_by_owner", "tenant", "owner"),
     Index("jobs_deleted", "updated_time", sqlite_where=DELETED, postgresql_where=DELETED),

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import Literal, TypeAlias
 
+from tocsin.model.keys import is_of_backfill
 from tocsin.model.runs import RunStatus
 from tocsin.model.values import Value
 from tocsin_gateway.projection.history import RunRow
 
 Tally: TypeAlias = Counter[str]
-_BACKFILLED = slice(-10, -8)
-"""Where the id of a backfill's run has `-b`: its slots are not late, they were asked for."""
 
 Measure: TypeAlias = Literal["duration", "lateness"]
 
@@ -95,7 +94,7 @@ def _parts(row: RunRow) -> Iterator[tuple[str, int]]:
     if row.attempt > 1:
         yield "retried", 1
     yield from _measured("duration", row.started_time, row.finished_time)
-    if row.run_id[_BACKFILLED] != "-b":
+    if not is_of_backfill(row.run_id):
         yield from _measured("lateness", row.due_time, row.first_started_time)
 
 

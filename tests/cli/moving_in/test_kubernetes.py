@@ -202,6 +202,15 @@ def test_labels_of_the_pod_are_told() -> None:
     assert [notice.what for notice in found.notices] == ["jobTemplate annotations", "pod labels"]
 
 
+def test_its_own_labels_are_told_but_not_what_kubectl_writes() -> None:
+    document = yaml.safe_load(yaml.safe_dump(REPORT))
+    document["metadata"]["labels"] = {"team": "x"}
+    document["metadata"]["annotations"] = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    found = import_kubernetes(yaml.safe_dump(document))
+
+    assert [notice.what for notice in found.notices] == ["its own labels"]
+
+
 ODD: list[Any] = [None, 5, True, "x", [], [None], {}, {1: 2, "a": 3}, 1.5, float("nan"), 10**30]
 
 
