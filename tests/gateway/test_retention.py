@@ -108,6 +108,23 @@ def test_a_backfilled_slot_of_long_ago_is_as_old_as_its_run(harness: Harness) ->
     assert listed(harness) == []
 
 
+def test_a_backfilled_slot_before_the_last_runs_stays_for_a_day(harness: Harness) -> None:
+    run(harness, 150)
+    now = harness.cluster.clock.now_ms()
+    slot = harness.scheduler.run_of(KEY, now - 2 * DAY_MS, "-b0123abcd")
+    harness.scheduler.emit(msgspec.structs.replace(slot, cause="backfill", emitted_time=now))
+    harness.scheduler.report(slot, "succeeded")
+    harness.settle()
+    sweep(harness)
+    assert listed(harness)[100:] == [slot.run_id]
+
+    harness.let_pass(DAY_MS)
+    run(harness, 50)
+    sweep(harness)
+    assert len(listed(harness)) == 100
+    assert slot.run_id not in listed(harness)
+
+
 def test_a_deleted_job_leaves_nothing_after_the_compaction_lag(harness: Harness) -> None:
     harness.http.delete("/v1/jobs/a")
     harness.let_pass(2 * DAY_MS)

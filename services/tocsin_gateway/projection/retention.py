@@ -31,6 +31,9 @@ from tocsin_gateway.projection.tables import (
 )
 from tocsin_gateway.projection.tally_rows import tally_removed
 
+_SLOTS_MS = 86_400_000
+"""So long slots of a backfill are not counted: those before the newest rows would go at once."""
+
 _ROWS_COUNTED = 100_000
 _MOST_AT_ONCE = 500
 _VERDICTS_MS = 600_000
@@ -68,7 +71,7 @@ class Sweeper:
         oldest = now - kept.age_ms
         with self._database.begin() as connection:
             left = [
-                self._sweep_counts(connection),
+                self._sweep_counts(connection, now - _SLOTS_MS),
                 self._sweep_ages(connection, oldest),
                 remove_before(connection, events.c.time, oldest),
                 remove_before(connection, verdicts.c.judged_time, now - _VERDICTS_MS),
@@ -81,11 +84,12 @@ class Sweeper:
             ]
         return any(left)
 
-    def _sweep_counts(self, connection: Connection) -> bool:
+    def _sweep_counts(self, connection: Connection, slots_before: int) -> bool:
         grown = self._grown.take(connection, self._at_once)
         left, unfinished = SLICE, set[JobKey]()
         for key, last_kept in self._full(connection, grown).items():
-            surplus = _surplus(connection, key, last_kept, left) if left else []
+            older = _surplus(key, last_kept, slots_before).limit(left)
+            surplus = [RunRow(*row) for row in connection.execute(older)] if left else []
             tally_removed(self._database, connection, surplus)
             remove_runs(connection, [row.run_id for row in surplus])
             left -= len(surplus)
@@ -130,11 +134,17 @@ class Sweeper:
         return len(gone) == SLICE
 
 
-def _surplus(connection: Connection, key: JobKey, last_kept: str, limit: int) -> list[RunRow]:
-    """The job's ended runs that are older, the oldest first, at most `limit`."""
-    older = select(runs).where(of_job(key), runs.c.run_id < last_kept, has_ended())
-    rows = connection.execute(older.order_by(runs.c.run_id).limit(limit))
-    return [RunRow(*row) for row in rows]
+def _surplus(key: JobKey, last_kept: str, slots_before: int) -> Select[Any]:
+    """The job's ended runs that are older, the oldest first, without the slots of backfills that
+    were run from `slots_before` on."""
+    is_counted = or_(
+        runs.c.cause != "backfill",
+        runs.c.cause.is_(None),
+        runs.c.emitted_time.is_(None),
+        runs.c.emitted_time < slots_before,
+    )
+    older = select(runs).where(of_job(key), runs.c.run_id < last_kept, has_ended(), is_counted)
+    return older.order_by(runs.c.run_id)
 
 
 def _last_kept(database: Database, kept: int) -> Select[Any]:
