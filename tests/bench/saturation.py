@@ -22,7 +22,7 @@ _SETTLE_S = 10
 
 
 def saturated(stage: Stage) -> Iterator[Measurement]:
-    rate, window_s = stage.size.count(200), stage.size.seconds(60) // WINDOWS
+    rate, window_s = stage.size.count(200), stage.size.seconds(60, 600) // WINDOWS
     seconds = WARM_UP_S + WINDOWS * window_s
     number = rate * seconds
     worker = {"SLOTS": str(SLOTS), "HTTP_ALLOW": "127.0.0.0/8", "GRACE": "0"}
