@@ -20,6 +20,7 @@ from tocsin.wire.topics import Topics
 
 PARTITIONS = 8
 _REQUEST_S = 30.0
+_PROJECTION_S = 3_600.0
 _STILL_S = 1.5
 
 
@@ -135,7 +136,12 @@ class Installation:
             last, before = before, gateway.metric("tocsin_projection_records_total")
             return before == last
 
-        until(stands_still, "the gateway has projected everything", every_s=_STILL_S)
+        until(
+            stands_still,
+            "the gateway has projected everything",
+            patience_s=_PROJECTION_S,
+            every_s=_STILL_S,
+        )
 
     def wait_for_outcomes(self, number: int) -> None:
         """Until at least so many stand in the log, and no more come."""
