@@ -221,7 +221,8 @@ def _working(
 
     def project() -> None:
         await_topics(partial(_require_topics, settings), gateway.progress, stop)
-        host.run()
+        if not stop.is_set():
+            host.run()
 
     threads = [
         Thread(target=guard, args=(project,), name="projector"),
