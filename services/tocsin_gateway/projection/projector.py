@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tocsin.broker.errors import BrokerError, Die, Rebuild
 from tocsin.broker.port import Cluster, LogReader, Record, TopicInfo, TopicPartition
+from tocsin.memory import give_back
 from tocsin.model.jobs import PRIORITIES
 from tocsin.wire.topics import Topics
 from tocsin_gateway.projection.audience import Audience, News
@@ -215,6 +216,8 @@ class Projector:
         now = self._clock.now_ms()
         written = self._writer.write(records, start, reached, self._decoders, now)
         self._positions.update(written.reached)
+        if self._behind and not self._behind - ends.keys():
+            give_back()
         self._behind -= ends.keys()
         lag = now - records[-1].timestamp if records and self._behind else 0
         self._audience.tell(

@@ -7,6 +7,7 @@ from functools import partial
 
 from tocsin.broker.errors import BrokerError, Die, Rebuild
 from tocsin.broker.port import TopicPartition
+from tocsin.memory import give_back
 from tocsin_scheduler.core.config import CoreConfig
 from tocsin_scheduler.core.partition import Partition
 from tocsin_scheduler.core.restoration import Restoration
@@ -14,7 +15,6 @@ from tocsin_scheduler.core.store import StoreDamaged
 from tocsin_scheduler.shell.checkpoint import Checkpoint, objection, read_checkpoint
 from tocsin_scheduler.shell.estate import Estate
 from tocsin_scheduler.shell.live import Live
-from tocsin_scheduler.shell.memory import give_back
 from tocsin_scheduler.shell.ownership import Estates, Phase, Tenure, Tenures
 from tocsin_scheduler.shell.premises import Premises
 from tocsin_scheduler.shell.producer_seat import ProducerSeat

@@ -5,8 +5,8 @@ import gc
 
 
 def give_back() -> None:
-    """Return to the system what has been freed. A restore moves the whole log of its partitions
-    through queues and batches; the allocator would keep the room that these took for good.
+    """Return to the system what has been freed. Who has read a whole log has moved it through
+    queues and batches; the allocator would keep the room that these took for good.
 
     Takes up to a tenth of a second; the allocator does nothing where the C library is not
     glibc.
