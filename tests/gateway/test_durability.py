@@ -63,8 +63,9 @@ def test_a_gateway_that_has_not_read_the_jobs_says_so(tmp_path: Path) -> None:
 
 def test_readiness_tells_what_is_wrong_and_recovers(harness: Harness) -> None:
     harness.projector_runs = False
-    harness.gateway.progress.problem = str(BrokerUnreachable("no answer"))
+    harness.projector.failed(BrokerUnreachable("no answer"))
     broken = harness.http.get("/healthz/ready")
+    harness.projector.open()
     harness.projector_runs = True
     harness.settle()
 
