@@ -67,7 +67,7 @@ class Metrics:
         )
         self.alarms = Counter(
             "tocsin_alarms_total",
-            "What an operator must look at, by the log's action: clock, foreign offsets, lag.",
+            "What an operator must look at, by the log's action: clock, offsets, lag, a dead projector.",
             ["action"],
             registry=registry,
         )

@@ -80,6 +80,7 @@ class Gateway:
     ) -> None:
         self.audience = LocalAudience(topics.outcomes, metrics)
         self.progress = self.audience.progress
+        self.metrics = metrics
         self.streams = Streams()
         self.producer = cluster.producer()
         self.tokens = TokenDirectory()

@@ -42,7 +42,7 @@ from tocsin_gateway.projection.database import (
 )
 from tocsin_gateway.projection.engines import DatabaseUnusable
 from tocsin_gateway.projection.progress import Progress
-from tocsin_gateway.projection.projector import COMPACTION_LAG_MS, Projector
+from tocsin_gateway.projection.projector import Projector
 from tocsin_gateway.projection.retention import Retention
 from tocsin_gateway.projector_process.host import ProjectorEnded, ProjectorHost
 from tocsin_gateway.projector_process.messages import Start
@@ -67,7 +67,8 @@ class CannotStart(Exception):
 
 
 def run_gateway(settings: Settings) -> int:
-    """Serve until SIGTERM or SIGINT; the exit code: 0, 1 = failed, 2 = wrong settings.
+    """Serve until SIGTERM or SIGINT; the exit code: 0, 1 = failed, 2 = wrong settings,
+    3 = Kafka cannot be reached.
 
     Blocks. Where Kafka is not reachable the gateway waits for it and says so in its readiness, or
     in its log alone where it has yet to learn whether there is any token. A topic that is missing,
@@ -104,7 +105,6 @@ def rebuild_read_model(settings: Settings, tell: Tell) -> int:
                 topics,
                 audience,
                 clock=clock,
-                compaction_lag_ms=COMPACTION_LAG_MS,
                 retention=_retention(settings),
             )
             _project(projector, audience.progress, tell)
@@ -209,15 +209,15 @@ def _working(
             work()
         except BaseException as error:
             failures.append(error)
-            is_known = isinstance(error, BrokerError | ProjectorEnded)
-            log.critical("%s", error, exc_info=not is_known)
+            if not isinstance(error, ProjectorEnded):
+                log.critical("%s", error, exc_info=not isinstance(error, BrokerError))
             server.should_exit = True
 
     def serve_deliveries() -> None:
         while not stop.is_set():
             gateway.producer.poll(0.1)
 
-    host = ProjectorHost(_start(settings), gateway.audience, database)
+    host = ProjectorHost(_start(settings), gateway.audience, database, gateway.metrics)
 
     def project() -> None:
         await_topics(partial(_require_topics, settings), gateway.progress, stop)

@@ -9,7 +9,7 @@ import pytest
 
 from tocsin.broker.port import TopicPartition
 from tocsin.model.runs import Outcome
-from tocsin_gateway.projection.audience import News
+from tocsin_gateway.projection.audience import Advance
 from tocsin_gateway.projection.outcome_tail import Said
 from tocsin_gateway.projector_process.messages import (
     BegunAnew,
@@ -17,9 +17,9 @@ from tocsin_gateway.projector_process.messages import (
     Gone,
     Message,
     Receiver,
+    Reported,
     Sender,
     Started,
-    Told,
     Trouble,
 )
 
@@ -37,9 +37,9 @@ SUCCESS = Outcome(
 MESSAGES: list[Message] = [
     BegunAnew(4),
     Started([("tocsin.jobs", 0, 17)]),
-    Told(News(reached={})),
-    Told(
-        News(
+    Reported(Advance(reached={})),
+    Reported(
+        Advance(
             reached={PLACE: 2**40, TopicPartition("tocsin.jobs", 0): 1},
             runs=("r1", "r2"),
             said=((3, Said(17, SUCCESS)),),
@@ -50,7 +50,7 @@ MESSAGES: list[Message] = [
             history_complete=True,
         )
     ),
-    Told(News(reached={}, runs=tuple(f"run-{n}" for n in range(50_000)))),
+    Reported(Advance(reached={}, runs=tuple(f"run-{n}" for n in range(50_000)))),
     Trouble("the broker does not answer: é"),
     Trouble(None),
     Ended("topics are missing", 1),

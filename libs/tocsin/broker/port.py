@@ -405,9 +405,12 @@ class Cluster(Protocol):
         *,
         isolation: Isolation = Isolation.COMMITTED,
         is_patient: bool = False,
+        min_bytes: int = 1,
     ) -> LogReader:
         """`group`: whose offsets `committed` tells; never joined. is_patient: it asks the brokers
-        less often; records come as soon, news of ends and what is assigned anew a little later."""
+        less often; records come as soon, news of ends and what is assigned anew a little later.
+        min_bytes: it is answered when so many are there, or after 20 ms: for a reader of many
+        partitions under load, which would else ask after each record."""
 
     def transactional_producer(self, transactional_id: str) -> TransactionalProducer: ...
 

@@ -111,6 +111,7 @@ class MemoryCluster:
         *,
         isolation: Isolation = Isolation.COMMITTED,
         is_patient: bool = False,
+        min_bytes: int = 1,
     ) -> MemoryLogReader:
         cursors = Cursors(self._log, isolation)
         return MemoryLogReader(cursors, self._group(group), isolation, self.faults)

@@ -1,6 +1,6 @@
 """Who is told how far the read model has come: the requests of this process.
 
-What the projector tells goes through a pipe where it works in a process of its own; see
+What the projector tells goes through a socket where it works in a process of its own; see
 `projector_process`.
 """
 
@@ -14,8 +14,8 @@ from tocsin_gateway.projection.outcome_tail import OutcomeTail, Said
 from tocsin_gateway.projection.progress import Demand, Progress
 
 
-class News(Value, frozen=True):
-    """What a committed batch changed, and how far the read model has come.
+class Advance(Value, frozen=True):
+    """How far the read model has come with a batch, and what it changed.
 
     reached: next offsets. runs: ids of rows. said: what workers said, with the partitions of the
     outcomes topic. records: how many were read. foreign: the topics of those left out. lag_ms:
@@ -41,7 +41,10 @@ class Audience(Protocol):
     def start(self, positions: Mapping[TopicPartition, int]) -> None:
         """The log is read from these offsets on."""
 
-    def tell(self, news: News) -> None: ...
+    def tell(self, advance: Advance) -> None: ...
+
+    def alive(self) -> None:
+        """That it goes on, where there is nothing to tell for seconds."""
 
     def trouble(self, reason: str | None) -> None:
         """Why the projector does not come on; None = it does again."""
@@ -65,15 +68,18 @@ class LocalAudience:
     def start(self, positions: Mapping[TopicPartition, int]) -> None:
         self.tail.begin_anew(positions)
 
-    def tell(self, news: News) -> None:
-        self.tail.note(news.reached, news.said)
-        self.progress.jobs_complete = self.progress.jobs_complete or news.jobs_complete
-        self.progress.history_complete = self.progress.history_complete or news.history_complete
-        self.progress.publish(news.reached, news.runs)
-        self._metrics.projection_records.inc(news.records)
-        self._metrics.projection_lag.set(news.lag_ms / 1000)
-        for topic in news.foreign:
+    def tell(self, advance: Advance) -> None:
+        self.tail.note(advance.reached, advance.said)
+        self.progress.jobs_complete = self.progress.jobs_complete or advance.jobs_complete
+        self.progress.history_complete = self.progress.history_complete or advance.history_complete
+        self.progress.publish(advance.reached, advance.runs)
+        self._metrics.projection_records.inc(advance.records)
+        self._metrics.projection_lag.set(advance.lag_ms / 1000)
+        for topic in advance.foreign:
             self._metrics.records_refused.labels(topic).inc()
+
+    def alive(self) -> None:
+        return
 
     def trouble(self, reason: str | None) -> None:
         self.progress.problem = reason

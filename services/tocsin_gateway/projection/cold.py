@@ -6,7 +6,7 @@ From the cut on the projector judges the records as they come.
 """
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from tocsin.broker.port import Cluster, Record, TopicPartition
 from tocsin.broker.reading import read_to_end
@@ -41,8 +41,10 @@ class ColdReader:
         decoders: Mapping[str, Decode],
         now: int,
         timeout: float,
+        between: Callable[[], None] = lambda: None,
     ) -> None:
-        """Fold these partitions anew and store their cuts as next offsets.
+        """Fold these partitions anew and store their cuts as next offsets; `between` is called
+        after each batch.
 
         May be interrupted anywhere: without a stored offset a partition is begun again. Blocks
         while the log is being read; raises `BrokerError`s and SQLAlchemy's errors.
@@ -55,6 +57,7 @@ class ColdReader:
             self._forget(wanted)
             for batch in read_to_end(reader, begins, timeout=timeout):
                 self._fold(batch, cuts, decoders)
+                between()
         finally:
             reader.close()
         with self._database.begin() as connection:

@@ -102,7 +102,8 @@ class Progress:
             self._reached.clear()
 
     def _count(self) -> None:
-        waiting = len(list(islice(chain.from_iterable(self._offset_waiters.values()), 2)))
+        waiters = chain.from_iterable(self._offset_waiters.values())
+        waiting = len(list(islice((1 for _, future in waiters if not future.done()), 2)))
         demand = Demand(max(waiting, 1 if self._run_waiters else 0))
         if demand != self._demand:
             self._demand = demand
@@ -125,3 +126,4 @@ class Progress:
                 waiters.remove(future)
             if not waiters:
                 del self._run_waiters[run_id]
+            self._count()

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, delete, or_, select
 
-from tocsin.model.keys import JobKey
+from tocsin.model.keys import JobKey, is_of_backfill
 from tocsin.model.values import Value
 from tocsin_gateway.projection.database import Database, distinct, listing
 from tocsin_gateway.projection.filters import has_ended, of_job, of_named
@@ -88,13 +88,13 @@ class Sweeper:
         grown = self._grown.take(connection, self._at_once)
         left, unfinished = SLICE, set[JobKey]()
         for key, last_kept in self._full(connection, grown).items():
-            older = _surplus(key, last_kept, slots_before).limit(left)
-            surplus = [RunRow(*row) for row in connection.execute(older)] if left else []
+            older = _older(connection, key, last_kept, left) if left else []
+            surplus = [row for row in older if _is_counted(row, slots_before)]
             tally_removed(self._database, connection, surplus)
             remove_runs(connection, [row.run_id for row in surplus])
-            left -= len(surplus)
-            if not left:
+            if len(older) == left and (surplus or not left):
                 unfinished.add(key)
+            left -= len(older)
         self._grown.put(connection, unfinished)
         return bool(unfinished) or len(grown) >= self._at_once
 
@@ -134,17 +134,17 @@ class Sweeper:
         return len(gone) == SLICE
 
 
-def _surplus(key: JobKey, last_kept: str, slots_before: int) -> Select[Any]:
-    """The job's ended runs that are older, the oldest first, without the slots of backfills that
-    were run from `slots_before` on."""
-    is_counted = or_(
-        runs.c.cause != "backfill",
-        runs.c.cause.is_(None),
-        runs.c.emitted_time.is_(None),
-        runs.c.emitted_time < slots_before,
-    )
-    older = select(runs).where(of_job(key), runs.c.run_id < last_kept, has_ended(), is_counted)
-    return older.order_by(runs.c.run_id)
+def _older(connection: Connection, key: JobKey, last_kept: str, limit: int) -> list[RunRow]:
+    """The job's ended runs behind those that are kept, the newest first, at most `limit`."""
+    older = select(runs).where(of_job(key), runs.c.run_id < last_kept, has_ended())
+    rows = connection.execute(older.order_by(runs.c.run_id.desc()).limit(limit))
+    return [RunRow(*row) for row in rows]
+
+
+def _is_counted(row: RunRow, slots_before: int) -> bool:
+    """Not a slot of a backfill that was run from `slots_before` on."""
+    emitted = row.emitted_time
+    return not is_of_backfill(row.run_id) or emitted is None or emitted < slots_before
 
 
 def _last_kept(database: Database, kept: int) -> Select[Any]:

@@ -13,35 +13,39 @@ import sqlite3
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from threading import Condition, Event, Thread
 
 import msgspec
+from sqlalchemy.exc import SQLAlchemyError
 
-from tocsin import clock, interpreter
+from tocsin import __version__, clock, interpreter
 from tocsin.broker.errors import BrokerError
 from tocsin.broker.kafka import KafkaCluster
 from tocsin.broker.port import TopicPartition
 from tocsin.logs import configure_logging
 from tocsin.wire.topics import Topics
-from tocsin_gateway.exit_codes import exit_code
-from tocsin_gateway.projection.audience import News
+from tocsin_gateway.exit_codes import FAILED, exit_code
+from tocsin_gateway.projection.audience import Advance
 from tocsin_gateway.projection.database import Database, open_database
 from tocsin_gateway.projection.progress import Demand
-from tocsin_gateway.projection.projector import COMPACTION_LAG_MS, Projector
+from tocsin_gateway.projection.projector import Projector
 from tocsin_gateway.projection.retention import Retention
+from tocsin_gateway.projection.tables import SCHEMA_VERSION
 from tocsin_gateway.projector_process.messages import (
+    Alive,
     BegunAnew,
     Ended,
     Gone,
     Receiver,
+    Reported,
     Sender,
     Start,
     Started,
-    Told,
     Trouble,
 )
 
-log = logging.getLogger(__name__)
+log = logging.getLogger(__package__)
 
 _LOG_S = 3.0
 _GRACE_S = 15.0
@@ -58,19 +62,27 @@ class DemandHeard:
 
     def listen(self) -> None:
         """Until the gateway has gone; then the process has a while to end."""
-        while said := self._hear():
-            with self._changed:
-                self._demand = Demand(said[-1])
-                self._changed.notify_all()
-        self.gone.set()
-        with self._changed:
-            self._changed.notify_all()
+        try:
+            while said := self._hear():
+                self._note(Demand(said[-1]))
+        finally:
+            self.gone.set()
+            self._note(Demand.NONE)
+
+    def forget(self) -> None:
+        """What is told now may be all that was waited for; the gateway says so where it is not."""
+        self._demand = Demand.NONE
 
     def wait(self, timeout: float) -> Demand:
         """Blocks until there is some or the gateway has gone, at most `timeout` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: self._demand or self.gone.is_set(), timeout)
             return self._demand
+
+    def _note(self, demand: Demand) -> None:
+        with self._changed:
+            self._demand = demand
+            self._changed.notify_all()
 
     def _hear(self) -> bytes:
         try:
@@ -92,8 +104,12 @@ class RemoteAudience:
     def start(self, positions: Mapping[TopicPartition, int]) -> None:
         self._sender.send(Started([(*tp, offset) for tp, offset in positions.items()]))
 
-    def tell(self, news: News) -> None:
-        self._sender.send(Told(news))
+    def tell(self, advance: Advance) -> None:
+        self._demand.forget()
+        self._sender.send(Reported(advance))
+
+    def alive(self) -> None:
+        self._sender.send(Alive())
 
     def trouble(self, reason: str | None) -> None:
         self._sender.send(Trouble(reason))
@@ -102,39 +118,59 @@ class RemoteAudience:
         return self._demand.wait(timeout)
 
 
+class OtherVersion(Exception):
+    """This program was installed while the gateway ran."""
+
+
 def main(channel: socket.socket) -> int:
     """Until the gateway at the other end has gone; the exit code."""
     configure_logging()
     sender = Sender(channel)
     try:
         start = Receiver(channel, msgspec.msgpack.Decoder(Start)).receive()
+        _check_version(start)
         _project(start, channel, sender)
     except Gone:
         return 0
+    except (SQLAlchemyError, OSError) as error:
+        reason = f"the database of the read model: {error.__cause__ or error}"
+        log.error("%s", reason, extra={"action": "projector_failed"})
+        return _leave(sender, Trouble(reason), FAILED)
     except Exception as error:
-        log.critical("%s", error, exc_info=not isinstance(error, BrokerError))
-        code = exit_code(error)
-        with suppress(Gone):
-            sender.send(Ended(str(error), code))
-        return code
+        is_known = isinstance(error, BrokerError | OtherVersion)
+        log.critical("%s", error, exc_info=not is_known, extra={"action": "projector_failed"})
+        return _leave(sender, Ended(str(error), exit_code(error)), exit_code(error))
     return 0
+
+
+def _leave(sender: Sender, last: Ended | Trouble, code: int) -> int:
+    with suppress(Gone):
+        sender.send(last)
+    return code
+
+
+def _check_version(start: Start) -> None:
+    if (start.version, start.schema_version) != (__version__, SCHEMA_VERSION):
+        raise OtherVersion(
+            f"Tocsin {__version__} was installed under a gateway of {start.version}: the gateway "
+            "has to be started again"
+        )
 
 
 def _project(start: Start, channel: socket.socket, sender: Sender) -> None:
     demand = DemandHeard(channel)
+    for work in (demand.listen, partial(_end_in_time, demand.gone)):
+        Thread(target=work, daemon=True).start()
     database = open_database(start.database_url, clock.now_ms())
     projector = Projector(
-        KafkaCluster(start.bootstrap, start.kafka, client_id="tocsin-gateway"),
+        KafkaCluster(start.bootstrap, start.kafka, client_id="tocsin-gateway-projector"),
         database,
         Topics(start.prefix),
         RemoteAudience(sender, demand),
         clock=clock,
-        compaction_lag_ms=COMPACTION_LAG_MS,
         retention=Retention(age_ms=start.history_age_ms, runs_a_job=start.history_runs),
     )
-    for work in (demand.listen, lambda: _keep_house(database, demand.gone)):
-        Thread(target=work, daemon=True).start()
-    Thread(target=_end_in_time, args=(demand.gone,), daemon=True).start()
+    Thread(target=_keep_house, args=(database, demand.gone), daemon=True).start()
     interpreter.tune()
     projector.run(demand.gone)
 
@@ -144,7 +180,7 @@ def _keep_house(database: Database, gone: Event) -> None:
     while not gone.wait(_LOG_S):
         try:
             database.move_log()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, SQLAlchemyError) as error:
             log.warning("the log of the read model: %s", error, extra={"action": "log_not_moved"})
 
 

@@ -11,7 +11,9 @@ from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from tocsin_gateway.projection.audience import News
+from tocsin import __version__
+from tocsin_gateway.projection.audience import Advance
+from tocsin_gateway.projection.tables import SCHEMA_VERSION
 
 T = TypeVar("T")
 
@@ -20,7 +22,8 @@ _LENGTH = struct.Struct(">I")
 
 class Start(msgspec.Struct, frozen=True):
     """Gateway to projector, first of all. kafka: properties of the client. There are secrets in it,
-    so it goes neither through the environment nor through arguments."""
+    so it does not go through arguments. version, schema_version: the gateway's; a projector of
+    others, installed since, must not write what it reads."""
 
     bootstrap: str
     kafka: Mapping[str, str]
@@ -28,6 +31,15 @@ class Start(msgspec.Struct, frozen=True):
     database_url: str
     history_age_ms: int
     history_runs: int
+    version: str = __version__
+    schema_version: str = SCHEMA_VERSION
+
+    def __repr__(self) -> str:
+        return f"Start(prefix={self.prefix!r}, version={self.version!r})"
+
+
+class Alive(msgspec.Struct, frozen=True, tag=True):
+    """`Audience.alive`."""
 
 
 class BegunAnew(msgspec.Struct, frozen=True, tag=True):
@@ -42,10 +54,10 @@ class Started(msgspec.Struct, frozen=True, tag=True):
     positions: list[tuple[str, int, int]]
 
 
-class Told(msgspec.Struct, frozen=True, tag=True):
+class Reported(msgspec.Struct, frozen=True, tag=True):
     """`Audience.tell`."""
 
-    news: News
+    advance: Advance
 
 
 class Trouble(msgspec.Struct, frozen=True, tag=True):
@@ -61,7 +73,7 @@ class Ended(msgspec.Struct, frozen=True, tag=True):
     exit_code: int
 
 
-Message: TypeAlias = BegunAnew | Started | Told | Trouble | Ended
+Message: TypeAlias = Alive | BegunAnew | Started | Reported | Trouble | Ended
 
 
 class Gone(Exception):

@@ -52,8 +52,11 @@ class KafkaCluster:
         *,
         isolation: Isolation = Isolation.COMMITTED,
         is_patient: bool = False,
+        min_bytes: int = 1,
     ) -> KafkaLogReader:
-        return KafkaLogReader(self._settings.reader(group, isolation, is_patient=is_patient))
+        return KafkaLogReader(
+            self._settings.reader(group, isolation, is_patient=is_patient, min_bytes=min_bytes)
+        )
 
     def transactional_producer(self, transactional_id: str) -> KafkaTransactionalProducer:
         return KafkaTransactionalProducer(self._settings.transactional(transactional_id))

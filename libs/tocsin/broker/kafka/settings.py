@@ -43,9 +43,7 @@ _CONSUMER: Properties = {
     "fetch.max.bytes": 4 * 1024 * 1024,
     "fetch.message.max.bytes": MAX_RECORD_BYTES,
 }
-# Under load a reader of many partitions would fetch after each record: four hundred times a second
-# took a tenth of the broker's core (benchmark api_write_p99).
-_READER: Properties = {**_CONSUMER, "fetch.wait.max.ms": 20, "fetch.min.bytes": 8_192}
+_READER: Properties = {**_CONSUMER, "fetch.wait.max.ms": 20}
 # For topics that are followed, of which little comes: idle readers are most of what a quiet
 # broker has to do.
 _PATIENT: Properties = {**_CONSUMER, "fetch.wait.max.ms": 200}
@@ -113,7 +111,9 @@ class ClientSettings:
     def admin(self) -> Conf:
         return self._merge({}, _COMMON_RULES)
 
-    def reader(self, group: str, isolation: str, *, is_patient: bool = False) -> Conf:
+    def reader(
+        self, group: str, isolation: str, *, is_patient: bool = False, min_bytes: int = 1
+    ) -> Conf:
         rules = {
             **_CONSUMER_RULES,
             # A consumer has to name a group; only `committed()` of a named one asks for it.
@@ -121,7 +121,8 @@ class ClientSettings:
             "isolation.level": isolation,
             "auto.offset.reset": "error",
         }
-        return self._merge(_PATIENT if is_patient else _READER, rules)
+        defaults = {**(_PATIENT if is_patient else _READER), "fetch.min.bytes": min_bytes}
+        return self._merge(defaults, rules)
 
     def member(self, group: str, instance_id: str | None, isolation: str) -> Conf:
         identity = {} if instance_id is None else {"group.instance.id": instance_id}
