@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tocsin.metrics import Metrics
 from tocsin.wire.topics import Topics
+from tocsin_gateway.projection.audience import LocalAudience
 from tocsin_scheduler.shell.report import Report
 
 OPS = Path(__file__).parents[1] / "ops"
@@ -48,6 +49,7 @@ def exposed() -> dict[str, list[dict[str, str]]]:
     """Labels of the samples that a process exposes before anything has happened, by name."""
     metrics = Metrics()
     Report(metrics, Topics())
+    LocalAudience("tocsin.outcomes", metrics)
     found: dict[str, list[dict[str, str]]] = {}
     for family in text_string_to_metric_families(metrics.exposition().decode()):
         for sample in family.samples:

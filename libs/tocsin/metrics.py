@@ -67,7 +67,7 @@ class Metrics:
         )
         self.alarms = Counter(
             "tocsin_alarms_total",
-            "What an operator must look at, by the log's action: clock, offsets, lag, a dead projector.",
+            "What an operator must look at, by the log's action: clock, offsets, lag, projector.",
             ["action"],
             registry=registry,
         )

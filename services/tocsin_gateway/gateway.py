@@ -80,7 +80,6 @@ class Gateway:
     ) -> None:
         self.audience = LocalAudience(topics.outcomes, metrics)
         self.progress = self.audience.progress
-        self.metrics = metrics
         self.streams = Streams()
         self.producer = cluster.producer()
         self.tokens = TokenDirectory()

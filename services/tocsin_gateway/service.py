@@ -217,7 +217,7 @@ def _working(
         while not stop.is_set():
             gateway.producer.poll(0.1)
 
-    host = ProjectorHost(_start(settings), gateway.audience, database, gateway.metrics)
+    host = ProjectorHost(_start(settings), gateway.audience, database)
 
     def project() -> None:
         await_topics(partial(_require_topics, settings), gateway.progress, stop)

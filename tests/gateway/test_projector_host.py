@@ -41,8 +41,8 @@ class Hosted:
     """A host on a thread; `play` is what its program does once it has heard its start."""
 
     def __init__(self, database: Database) -> None:
-        self.audience = LocalAudience("tocsin.outcomes", Metrics())
         self.metrics = Metrics()
+        self.audience = LocalAudience("tocsin.outcomes", self.metrics)
         self.ended: list[ProjectorEnded] = []
         self._database = database
         self._host: ProjectorHost | None = None
@@ -64,7 +64,6 @@ class Hosted:
             start,
             self.audience,
             self._database,
-            self.metrics,
             program=program,
             first_pause=0.01,
             silence=silence,

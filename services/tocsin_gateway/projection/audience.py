@@ -13,6 +13,9 @@ from tocsin.model.values import Value
 from tocsin_gateway.projection.outcome_tail import OutcomeTail, Said
 from tocsin_gateway.projection.progress import Demand, Progress
 
+DIED = "projector_died"
+"""An alarm, and the action in the log: the projector's process has ended by itself."""
+
 
 class Advance(Value, frozen=True):
     """How far the read model has come with a batch, and what it changed.
@@ -59,6 +62,7 @@ class LocalAudience:
 
     def __init__(self, topic_of_outcomes: str, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._deaths = metrics.alarms.labels(DIED)
         self.progress = Progress()
         self.tail = OutcomeTail(topic_of_outcomes)
 
@@ -80,6 +84,11 @@ class LocalAudience:
 
     def alive(self) -> None:
         return
+
+    def died(self, reason: str) -> None:
+        """The projector is not there, for this reason, until it starts anew."""
+        self._deaths.inc()
+        self.trouble(reason)
 
     def trouble(self, reason: str | None) -> None:
         self.progress.problem = reason

@@ -15,8 +15,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tocsin import clock
 from tocsin.broker.port import TopicPartition
-from tocsin.metrics import Metrics
-from tocsin_gateway.projection.audience import LocalAudience
+from tocsin_gateway.projection.audience import DIED, LocalAudience
 from tocsin_gateway.projection.database import Database
 from tocsin_gateway.projection.progress import Demand
 from tocsin_gateway.projector_process.messages import (
@@ -37,9 +36,6 @@ log = logging.getLogger(__name__)
 
 PROGRAM = (sys.executable, "-P", "-m", __package__)
 """The socket's number is its argument. `-P`: nothing is imported from where one stands."""
-
-DIED = "projector_died"
-"""The alarm, and the action in the log."""
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 _LASTING_MS = 60_000
@@ -68,7 +64,6 @@ class ProjectorHost:
         start: Start,
         audience: LocalAudience,
         database: Database,
-        metrics: Metrics,
         *,
         program: Sequence[str] = PROGRAM,
         first_pause: float = FIRST_PAUSE_S,
@@ -77,7 +72,6 @@ class ProjectorHost:
         self._start = start
         self._audience = audience
         self._database = database
-        self._died = metrics.alarms.labels(DIED)
         self._program = program
         self._first_pause = self._pause = first_pause
         self._silence = silence
@@ -233,9 +227,8 @@ class ProjectorHost:
                     self._channel.send(bytes([demand]), socket.MSG_DONTWAIT)
 
     def _tell_death(self, reason: str) -> None:
-        self._died.inc()
         log.error("%s", reason, extra={"action": DIED})
-        self._audience.trouble(reason)
+        self._audience.died(reason)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> int:
