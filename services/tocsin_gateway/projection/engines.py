@@ -15,8 +15,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 _BUSY_MS = 10_000
 _BRIEF_MS = 20
-_WORTH_PAGES = 4_096
-_NEARLY = 0.9
+_WORTH_PAGES = 1_024
+_NEARLY = 0.75
 _MOST_PAGES = 65_536
 """Of 4 KiB: with so many in the log a commit moves them, where nobody has done it before."""
 

@@ -70,8 +70,10 @@ class DemandHeard:
             self._note(Demand.NONE)
 
     def forget(self) -> None:
-        """What is told now may be all that was waited for; the gateway says so where it is not."""
-        self._demand = Demand.NONE
+        """What is told now may be all that one waited for; the gateway says so where it is not. Of
+        a crowd there are others."""
+        if self._demand is Demand.ONE:
+            self._demand = Demand.NONE
 
     def wait(self, timeout: float) -> Demand:
         """Blocks until there is some or the gateway has gone, at most `timeout` seconds."""
