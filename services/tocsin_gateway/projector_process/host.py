@@ -195,8 +195,8 @@ class ProjectorHost:
                 self._audience.trouble(None)
             case Reported(advance):
                 self._audience.tell(advance)
-                if demand := self._audience.progress.demand:
-                    self._tell_demand(demand)
+                if self._audience.progress.demand is Demand.ONE:
+                    self._tell_demand(Demand.ONE)
             case Trouble(reason):
                 self._audience.trouble(reason)
             case _:
