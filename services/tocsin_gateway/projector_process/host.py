@@ -122,7 +122,7 @@ class ProjectorHost:
                 code = _end(process)
                 self._is_idle.set()
         if ended is None and not self._is_stopped.is_set():
-            self._tell_death(f"the projector has ended with {code}; it is started again")
+            self._tell_death(f"the projector has ended with {code}; it is started again", code)
         return ended
 
     def _begin(self) -> "tuple[socket.socket, subprocess.Popen[bytes] | None]":
@@ -226,8 +226,8 @@ class ProjectorHost:
                 with suppress(OSError):
                     self._channel.send(bytes([demand]), socket.MSG_DONTWAIT)
 
-    def _tell_death(self, reason: str) -> None:
-        log.error("%s", reason, extra={"action": DIED})
+    def _tell_death(self, reason: str, code: int | None = None) -> None:
+        log.error("%s", reason, extra={"action": DIED, "code": code})
         self._audience.died(reason)
 
 
