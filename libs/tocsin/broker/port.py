@@ -25,6 +25,10 @@ Headers = list[tuple[str, bytes]]
 LINGER_MS = 2
 """How long a record waits for others that go with it, unless told otherwise."""
 
+GATHERED_BYTES = 8_192
+"""A fetch of a reader that reads many partitions under load. One fetch after another, four hundred
+a second, took a tenth of a broker's core beside 4,000 records a second."""
+
 MAX_RECORD_BYTES = 2 * 1024 * 1024
 """Key, value and headers of one record, with some overhead: the client refuses larger ones. The
 topic's own `max.message.bytes` may be lower; the broker refuses those."""

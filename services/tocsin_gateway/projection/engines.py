@@ -14,9 +14,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 _BUSY_MS = 10_000
-_BRIEF_MS = 20
-_WORTH_PAGES = 1_024
-_NEARLY = 0.75
+_BRIEF_MS = 50
 _MOST_PAGES = 65_536
 """Of 4 KiB: with so many in the log a commit moves them, where nobody has done it before."""
 
@@ -25,7 +23,6 @@ _PRAGMAS = (
     "PRAGMA synchronous=NORMAL",
     f"PRAGMA busy_timeout={_BUSY_MS}",
     f"PRAGMA wal_autocheckpoint={_MOST_PAGES}",
-    "PRAGMA journal_size_limit=67108864",
     "PRAGMA temp_store=MEMORY",
     "PRAGMA cache_size=-8192",
 )
@@ -77,16 +74,14 @@ def reading(engine: Engine) -> AbstractContextManager[Connection]:
 def move_log(engine: Engine) -> None:
     """Move what the write-ahead log of SQLite holds into the file, and let the log begin anew, so
     that it stays small. Writers wait for the last of it only, and for readers of earlier moments
-    20 ms at most; readers never. Raises `sqlite3.Error`.
+    50 ms at most; readers never. Raises `sqlite3.Error`.
     """
     if engine.dialect.name != "sqlite":
         return
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()
-        ((_, pages, moved),) = cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
-        if pages < _WORTH_PAGES or moved < _NEARLY * pages:
-            return
+        cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
         cursor.execute(f"PRAGMA busy_timeout={_BRIEF_MS}")
         cursor.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()
     finally:

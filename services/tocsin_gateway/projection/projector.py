@@ -16,7 +16,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from tocsin.broker.errors import BrokerError, Die, Rebuild
-from tocsin.broker.port import Cluster, LogReader, Record, TopicInfo, TopicPartition
+from tocsin.broker.port import GATHERED_BYTES, Cluster, LogReader, Record, TopicInfo, TopicPartition
 from tocsin.memory import give_back
 from tocsin.model.jobs import PRIORITIES
 from tocsin.wire.topics import Topics
@@ -45,9 +45,6 @@ COMPACTION_LAG_MS = 86_400_000
 """`min.compaction.lag.ms` of the jobs topic."""
 
 _BATCH = 2_000
-_FETCH_BYTES = 8_192
-"""At 4,000 records a second one fetch after another, four hundred a second, took a tenth of the
-broker's core."""
 _GATHER_S = 0.2
 _BREATH_S = 0.005
 _CROWD_BREATH_S = 0.01
@@ -156,7 +153,7 @@ class Projector:
         self._decoders = decoders(self._topics, self._pools, self._job_partitions)
         partitions = _partitions_of(found)
         self._read_cold({tp for tp in partitions if tp.topic == self._topics.jobs})
-        self._reader = self._cluster.log_reader(min_bytes=_FETCH_BYTES)
+        self._reader = self._cluster.log_reader(min_bytes=GATHERED_BYTES)
         self._positions = self._start(self._reader, partitions)
         self._behind = set(partitions)
         self._reader.assign(self._positions)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from tocsin.broker.port import Cluster, Record, TopicPartition
+from tocsin.broker.port import GATHERED_BYTES, Cluster, Record, TopicPartition
 from tocsin.wire.topics import Topics
 from tocsin_scheduler.core.partition import Source
 from tocsin_scheduler.shell.live import Live
@@ -16,7 +16,7 @@ class Sources:
     """Routes records to partitions. Raises what the reader raises."""
 
     def __init__(self, cluster: Cluster, topics: Topics) -> None:
-        self._reader = cluster.log_reader(topics.scheduler_group)
+        self._reader = cluster.log_reader(topics.scheduler_group, min_bytes=GATHERED_BYTES)
         self._topics = {
             topics.jobs: Source.JOBS,
             topics.signals: Source.SIGNALS,
