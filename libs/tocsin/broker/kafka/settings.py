@@ -31,9 +31,10 @@ _COMMON: Properties = {
 }
 _COMMON_RULES: Properties = {"allow.auto.create.topics": False}
 
-# An empty fetch is answered after `fetch.wait.max.ms`, and holds up everything behind it: the news
-# that a partition has ended, the first fetch of one just assigned or resumed.
 _CONSUMER: Properties = {
+    # An empty fetch is answered after this long, and holds up everything behind it: the news that
+    # a partition has ended, the first fetch of one just assigned or resumed.
+    "fetch.wait.max.ms": 20,
     "fetch.error.backoff.ms": 100,
     # Small queues, so that memory does not grow with the log; refilled at once, not after 1 s.
     "queued.min.messages": 10_000,
@@ -43,7 +44,6 @@ _CONSUMER: Properties = {
     "fetch.max.bytes": 4 * 1024 * 1024,
     "fetch.message.max.bytes": MAX_RECORD_BYTES,
 }
-_READER: Properties = {**_CONSUMER, "fetch.wait.max.ms": 20}
 # For topics that are followed, of which little comes: idle readers are most of what a quiet
 # broker has to do.
 _PATIENT: Properties = {**_CONSUMER, "fetch.wait.max.ms": 200}
@@ -56,7 +56,6 @@ _CONSUMER_RULES: Properties = {
 }
 _MEMBER: Properties = {
     **_CONSUMER,
-    "fetch.wait.max.ms": 20,
     "session.timeout.ms": SESSION_TIMEOUT_MS,
     # A rebalance reaches each member with its next heartbeat.
     "heartbeat.interval.ms": 500,
@@ -121,7 +120,7 @@ class ClientSettings:
             "isolation.level": isolation,
             "auto.offset.reset": "error",
         }
-        defaults = {**(_PATIENT if is_patient else _READER), "fetch.min.bytes": min_bytes}
+        defaults = {**(_PATIENT if is_patient else _CONSUMER), "fetch.min.bytes": min_bytes}
         return self._merge(defaults, rules)
 
     def member(self, group: str, instance_id: str | None, isolation: str) -> Conf:
